@@ -26,6 +26,15 @@ type (
 		File      string
 		Pipelines []*Pipeline
 		Secrets   []*Secret
+		Skipped   []SkippedPipeline
+	}
+
+	// SkippedPipeline is a pipeline of a type that does not run in containers (exec, ssh, vm, …). Other pipelines may
+	// depend on it by name.
+	SkippedPipeline struct {
+		Name     string
+		Type     string
+		Position diag.Position
 	}
 
 	// Pipeline is a document of kind pipeline. Its fields are those of Drone's docker and kubernetes runners together;
