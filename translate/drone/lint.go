@@ -13,26 +13,24 @@ import (
 // maxNameLength is the longest name of a step that Drone's runners take, in characters.
 const maxNameLength = 100
 
-// Lint checks a pipeline by the rules of the linter of Drone's runner for its type. Repositories that an administrator
-// of Drone has marked as trusted may do more.
+// Lint checks a pipeline by the rules of the linter of Drone's runner for its type, and warns of what no linter of Drone
+// says. Repositories that an administrator of Drone has marked as trusted may do more.
 func Lint(p *Pipeline, trusted bool) diag.List {
-	l := linter{pipeline: p, trusted: trusted}
+	l := linter{pipeline: p, trusted: trusted, names: map[string]bool{}}
 	l.volumes()
 	l.steps()
-	if p.IsKubernetes() {
-		l.limits()
+	l.graph()
+	if r := p.Resources.Limits; r.CPU != 0 || r.Memory != 0 {
+		l.errorf(p.At("resources.limits"), CodeResources, "set limits on the steps, and requests on the pipeline",
+			"a pipeline cannot have resources.limits; Drone refuses it")
 	}
 	return l.list
-}
-
-// lintManifest checks what Drone's server checks: the names of pipelines and what they depend on.
-func lintManifest(m *Manifest) diag.List {
-	return nil
 }
 
 type linter struct {
 	pipeline *Pipeline
 	trusted  bool
+	names    map[string]bool // of the services and steps so far
 	list     diag.List
 }
 
@@ -42,141 +40,128 @@ func (l *linter) errorf(pos diag.Position, code diag.Code, hint, format string, 
 	})
 }
 
-// steps checks services and steps in the order in which Drone's runners do: a service counts as declared before any step.
+func (l *linter) warnf(pos diag.Position, code diag.Code, hint, format string, args ...any) {
+	l.list.Add(diag.Diagnostic{
+		Severity: diag.Warning, Code: code, Position: pos, Message: fmt.Sprintf(format, args...), Hint: hint,
+	})
+}
+
+// steps checks services and steps in the order in which Drone's runners do: services count as declared before any step.
 func (l *linter) steps() {
-	names := map[string]bool{}
-	if !l.pipeline.Clone.Disable {
-		names[CloneName] = true
+	if len(l.pipeline.Steps) == 0 {
+		l.warnf(l.pipeline.At("steps"), CodeStepName, "add steps", "the pipeline has no steps")
 	}
+	l.names[CloneName] = !l.pipeline.Clone.Disable
 	for _, s := range l.pipeline.Services {
-		l.step(s, "service", names)
+		if s.Name == "" {
+			l.warnf(s.At(""), CodeStepName, "add a name", "the service has no name, so no step can reach it by one")
+		}
+		l.step(s, "service")
 	}
 	for _, s := range l.pipeline.Steps {
-		l.step(s, "step", names)
+		if s.Name == "" {
+			l.errorf(s.At(""), CodeStepName, "add a name", "the step has no name; Drone refuses it")
+		}
+		l.step(s, "step")
 	}
 }
 
-func (l *linter) step(s *Step, noun string, names map[string]bool) {
-	switch {
-	case s.Name == "" && noun == "step":
-		l.errorf(s.At(""), CodeStepName, "add a name", "the step has no name")
-	case utf8.RuneCountInString(s.Name) > maxNameLength:
-		l.errorf(s.At("name"), CodeStepName, "shorten it", "the name is longer than %d characters", maxNameLength)
-	case names[s.Name] && s.Name == CloneName:
-		l.errorf(s.At("name"), CodeDuplicateName, "rename it, or set clone.disable: true",
-			"the name clone is taken by the step that fetches the source")
-	case names[s.Name]:
-		l.errorf(s.At("name"), CodeDuplicateName, "give each step and service a name of its own",
-			"the name %q is used twice", s.Name)
-	}
+func (l *linter) step(s *Step, noun string) {
+	l.name(s)
 	if s.Image == "" {
-		l.errorf(s.At(""), CodeImage, "add an image", "the %s %q has no image", noun, s.Name)
+		l.errorf(s.At(""), CodeImage, "add an image", "the %s %q has no image; Drone refuses it", noun, s.Name)
 	}
-	for i, name := range s.DependsOn {
-		pos := s.At(fmt.Sprintf("depends_on.%d", i))
-		switch {
-		case name == s.Name:
-			l.errorf(pos, CodeDependency, "remove it", "the step %q depends on itself", name)
-		case name == CloneName && l.pipeline.Clone.Disable && !names[CloneName]:
-			l.errorf(pos, CodeDependency, "remove it", "there is no step clone, because cloning is disabled")
-		case !names[name]:
-			l.errorf(pos, CodeDependency, "name a step that stands before this one",
-				"the step %q depends on %q, and no step of this name stands before it", s.Name, name)
-		}
-	}
-	names[s.Name] = true
+	l.dependencies(s)
+	l.names[s.Name] = true
 	l.mounts(s)
 	if !l.trusted {
 		l.privileges(s)
 	}
 }
 
-// privileges refuses what Drone allows to trusted repositories only.
-func (l *linter) privileges(s *Step) {
-	refuse := func(key string, used bool) {
-		if used {
-			l.untrusted(s.At(key), key)
+func (l *linter) name(s *Step) {
+	switch {
+	case utf8.RuneCountInString(s.Name) > maxNameLength:
+		l.errorf(s.At("name"), CodeStepName, "shorten it", "the name has more than %d characters; Drone refuses it", maxNameLength)
+	case !l.names[s.Name]:
+	case s.Name == CloneName && !l.pipeline.Clone.Disable:
+		l.errorf(s.At("name"), CodeDuplicateName, "rename it, or set clone.disable: true",
+			"the name clone belongs to the step that fetches the source")
+	default:
+		l.errorf(s.At("name"), CodeDuplicateName, "give every step and service a name of its own",
+			"the name %q is used twice; Drone refuses that", s.Name)
+	}
+}
+
+// dependencies checks that a step depends on what stands before it. So cycles cannot be.
+func (l *linter) dependencies(s *Step) {
+	for i, name := range s.DependsOn {
+		pos := s.At(fmt.Sprintf("depends_on.%d", i))
+		switch {
+		case name == s.Name:
+			l.errorf(pos, CodeDependency, "remove it", "the step %q depends on itself; Drone refuses that", name)
+		case l.names[name]:
+		case name == CloneName:
+			l.errorf(pos, CodeDependency, "remove it", "there is no step clone to depend on, because cloning is disabled")
+		case l.standsLater(name):
+			l.errorf(pos, CodeDependency, fmt.Sprintf("move %q before it", name),
+				"the step %q depends on %q, which stands after it; Drone refuses that", s.Name, name)
+		default:
+			l.errorf(pos, CodeDependency, strings.TrimSpace("correct the name "+suggestion(name, keysOf(l.names))),
+				"the step %q depends on %q, and there is no such step; Drone refuses that", s.Name, name)
 		}
 	}
-	refuse("privileged", s.Privileged)
-	if l.pipeline.IsKubernetes() {
-		return
-	}
-	refuse("devices", len(s.Devices) > 0)
-	refuse("dns", len(s.DNS) > 0)
-	refuse("dns_search", len(s.DNSSearch) > 0)
-	refuse("extra_hosts", len(s.ExtraHosts) > 0)
-	refuse("network_mode", s.Network != "")
-	refuse("shm_size", s.ShmSize > 0)
 }
 
-func (l *linter) untrusted(pos diag.Position, what string) {
-	l.errorf(pos, CodeUntrusted, "ask an administrator of Drone to trust the repository",
-		"%s is allowed to trusted repositories only", what)
+func (l *linter) standsLater(name string) bool {
+	return slices.ContainsFunc(slices.Concat(l.pipeline.Services, l.pipeline.Steps), func(s *Step) bool { return s.Name == name })
 }
 
-func (l *linter) reserved(name string, own string) bool {
-	names := []string{"workspace", "_workspace", "_docker_socket"}
-	if l.pipeline.IsKubernetes() {
-		names = append(names, own)
-	}
-	return slices.Contains(names, name)
-}
-
+// mounts checks the mounts of a step.
 func (l *linter) mounts(s *Step) {
 	for i, v := range s.Volumes {
-		if v == nil {
-			continue
-		}
 		at := fmt.Sprintf("volumes.%d", i)
-		declared := slices.ContainsFunc(l.pipeline.Volumes, func(d *Volume) bool { return d != nil && d.Name == v.Name })
+		declared := slices.ContainsFunc(l.pipeline.Volumes, func(d *Volume) bool { return d.Name == v.Name })
 		switch {
 		case l.reserved(v.Name, "_status"):
-			l.errorf(s.At(at+".name"), CodeVolume, "rename it", "the volume name %q is reserved", v.Name)
+			l.errorf(s.At(at+".name"), CodeVolume, "choose another name", "the volume name %q is reserved", v.Name)
 		case !declared:
-			l.errorf(s.At(at+".name"), CodeVolume, "declare it under volumes of the pipeline",
-				"the volume %q is mounted but not declared; Drone would silently leave it out", v.Name)
+			l.errorf(s.At(at+".name"), CodeUndeclared, "declare it under volumes of the pipeline",
+				"the volume %q is mounted and not declared; Drone leaves the mount out without a word", v.Name)
 		}
-		if dir := path.Clean(v.Path); dir == "/run/drone" || strings.HasPrefix(dir, "/run/drone/") {
-			l.errorf(s.At(at+".path"), CodeVolume, "mount it elsewhere", "no volume may be mounted under /run/drone")
+		switch dir := path.Clean(v.Path); {
+		case v.Path == "":
+			l.errorf(s.At(at), CodeVolume, "add a path", "the mount of the volume %q has no path", v.Name)
+		case dir == "/run/drone" || strings.HasPrefix(dir, "/run/drone/"):
+			l.errorf(s.At(at+".path"), CodeVolume, "choose another path", "nothing can be mounted below /run/drone, which is Drone's own")
 		}
 	}
 }
 
+// volumes checks the declared volumes.
 func (l *linter) volumes() {
+	seen := map[string]bool{}
 	for _, v := range l.pipeline.Volumes {
 		switch {
-		case v == nil:
-			continue
 		case v.Name == "":
-			l.errorf(v.At(""), CodeVolume, "add a name", "the volume has no name")
-		case l.reserved(v.Name, "_status") || l.reserved(v.Name, "_addons"):
-			l.errorf(v.At("name"), CodeVolume, "rename it", "the volume name %q is reserved", v.Name)
+			l.errorf(v.At(""), CodeVolume, "add a name", "the volume has no name; Drone refuses it")
+		case l.reserved(v.Name, "_status", "_addons"):
+			l.errorf(v.At("name"), CodeVolume, "choose another name", "the volume name %q is reserved", v.Name)
+		case seen[v.Name]:
+			l.errorf(v.At("name"), CodeDuplicateName, "give every volume a name of its own", "the volume %q is declared twice", v.Name)
+		case v.Temp == nil && v.Host == nil && v.Claim == nil && v.ConfigMap == nil && v.Secret == nil:
+			l.warnf(v.At(""), CodeVolume, "add temp: {}, or another kind",
+				"the volume %q is of no kind that type %s has; Drone leaves it and its mounts out", v.Name, l.pipeline.Type)
 		}
-		if l.trusted {
-			continue
-		}
-		switch {
-		case v.Temp != nil && v.Temp.Medium == "memory":
-			l.untrusted(v.At("temp.medium"), "a temp volume in memory")
-		case v.Host != nil:
-			l.untrusted(v.At("host"), "a host volume")
-		case !l.pipeline.IsKubernetes():
-		case v.Claim != nil:
-			l.untrusted(v.At("claim"), "a claim volume")
-		case v.ConfigMap != nil:
-			l.untrusted(v.At("config_map"), "a config_map volume")
-		case v.Secret != nil:
-			l.untrusted(v.At("secret"), "a secret volume")
+		seen[v.Name] = true
+		if !l.trusted {
+			l.volumeKind(v)
 		}
 	}
 }
 
-// limits refuses limits of a whole pipeline, as Drone's kubernetes runner does.
-func (l *linter) limits() {
-	r := l.pipeline.Resources.Limits
-	if r.CPU != 0 || r.Memory != 0 {
-		l.errorf(l.pipeline.At("resources.limits"), CodeResources, "set resources.limits on steps, resources.requests on the pipeline",
-			"a pipeline cannot have resources.limits")
-	}
+// reserved reports whether a volume name belongs to Drone's runners; the kubernetes runner has names of its own.
+func (l *linter) reserved(name string, kubernetes ...string) bool {
+	names := []string{"workspace", "_workspace", "_docker_socket"}
+	return slices.Contains(names, name) || l.pipeline.IsKubernetes() && slices.Contains(kubernetes, name)
 }

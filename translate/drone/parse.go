@@ -1,10 +1,7 @@
 package drone
 
 import (
-	"fmt"
-	"regexp"
-	"strconv"
-	"strings"
+	"errors"
 
 	"github.com/buildkite/yaml"
 	yamlv3 "go.yaml.in/yaml/v3"
@@ -13,19 +10,51 @@ import (
 )
 
 // Parse reads a Drone file: its documents, decoded as Drone's runners do, and everything that there is to say about them
-// by Drone's rules. It never panics. The manifest is whole only when the list has no errors; otherwise it holds what could
-// be read. Substitution of ${…} is the caller's, before.
+// by Drone's rules, apart from Lint's. It never panics. The manifest is whole only when the list has no errors; otherwise
+// it holds what could be read. Substitution of ${…} is the caller's, before.
 func Parse(file string, text []byte) (*Manifest, diag.List) {
 	m := &Manifest{File: file}
+	if list := checkText(file, text); list.HasErrors() {
+		return m, list
+	}
 	docs, list := split(file, text)
+	blank := 0
 	for _, doc := range docs {
+		if doc.isBlank() {
+			blank++
+			continue
+		}
 		list = append(list, m.read(doc)...)
 	}
-	if len(m.Pipelines)+len(m.Skipped) == 0 && !list.HasErrors() {
+	switch {
+	case len(docs) == blank:
+		list.Add(diag.Diagnostic{
+			Severity: diag.Error, Code: CodeNotDrone, Position: diag.Position{File: file},
+			Message: "the file is empty", Hint: "write a document of kind: pipeline",
+		})
+	case len(m.Pipelines)+len(m.Skipped) == 0 && !list.HasErrors():
 		list.Errorf(diag.Position{File: file}, CodeNotDrone, "not a Drone file: no document of kind pipeline")
+	}
+	if blank > 0 && blank < len(docs) {
+		list = append(list, emptyDocuments(file, docs)...)
 	}
 	list = append(list, lintManifest(m)...)
 	return m, list.Sorted()
+}
+
+// emptyDocuments tells of documents that have no content, such as comments before the first separator.
+func emptyDocuments(file string, docs []document) diag.List {
+	var list diag.List
+	for _, doc := range docs {
+		if doc.isBlank() {
+			list.Add(diag.Diagnostic{
+				Severity: diag.Info, Code: CodeEmptyDocument, Position: diag.Position{File: file, Line: doc.line, Column: 1},
+				Message: "a document without content, on which some versions of Drone's server refuse the file",
+				Hint:    "move comments below the first ---, and remove a --- at the end",
+			})
+		}
+	}
+	return list
 }
 
 // read adds a document to the manifest.
@@ -37,97 +66,116 @@ func (m *Manifest) read(doc document) (list diag.List) {
 			list.Errorf(t.position(nil), CodeSyntax, "not readable as YAML: %v", r)
 		}
 	}()
-	if doc.isBlank() {
+	if line, deep := tooDeep(doc.text); deep {
+		list.Errorf(diag.Position{File: m.File, Line: doc.line + line - 1}, CodeTooLarge, "maps and lists are nested too deep")
 		return list
 	}
+	if err := t.load(doc); err != nil {
+		return append(list, *err)
+	}
+	if list = t.measure(); list.HasErrors() {
+		return list
+	}
+	return m.add(t, doc)
+}
+
+// load reads a document into nodes. Where it cannot, the error says why. Drone's own library takes every document that
+// this one takes, and one more sort: it stops at the end of the first value, and loses what follows a closing brace at the
+// top. That is an error here.
+func (t *tree) load(doc document) *diag.Diagnostic {
 	var root yamlv3.Node
-	if err := yamlv3.Unmarshal(doc.text, &root); err == nil && len(root.Content) > 0 {
+	modern := yamlv3.Unmarshal(doc.text, &root)
+	if modern == nil && len(root.Content) > 0 {
 		t.root = root.Content[0]
+		return nil
 	}
-	var head struct{ Kind, Type, Name string }
-	if err := yaml.Unmarshal(doc.text, &head); err != nil {
-		return append(list, decodeErrors(t, err)...)
+	if d, found := t.conflict(doc); found {
+		return &d
 	}
-	switch head.Kind {
+	old := yaml.Unmarshal(doc.text, &struct{}{})
+	if typeErr := (*yaml.TypeError)(nil); errors.As(old, &typeErr) {
+		old = nil
+	}
+	d := t.syntaxError(doc, old, modern)
+	return &d
+}
+
+// add adds a document that is YAML, by its kind.
+func (m *Manifest) add(t tree, doc document) diag.List {
+	if t.root.Kind != yamlv3.MappingNode {
+		return notDrone(t)
+	}
+	kind := textOf(lookup(t.root, "kind"))
+	switch kind {
 	case "pipeline":
-		if head.Type != "" && head.Type != TypeDocker && head.Type != TypeKubernetes {
-			m.Skipped = append(m.Skipped, SkippedPipeline{Name: head.Name, Type: head.Type, Position: t.position(t.root)})
-			list.Warnf(t.position(t.root), CodeTypeSkipped,
-				"pipelines of type %s do not run in containers and are left out", head.Type)
-			return list
-		}
-		p, errs := t.pipeline(doc)
-		m.Pipelines = append(m.Pipelines, p)
-		list = append(list, errs...)
+		return m.addPipeline(t, doc)
 	case "secret":
-		s := &Secret{Positions: t.positions(t.root)}
-		if err := yaml.Unmarshal(doc.text, s); err != nil {
-			list = append(list, decodeErrors(t, err)...)
-		}
-		m.Secrets = append(m.Secrets, s)
+		return m.addSecret(t, doc)
+	case "":
+		return noKind(t)
+	default:
+		return m.otherKind(t, kind)
 	}
-	return list
 }
 
-// pipeline decodes a document of kind pipeline.
-func (t tree) pipeline(doc document) (*Pipeline, diag.List) {
-	var list diag.List
+func (m *Manifest) addPipeline(t tree, doc document) diag.List {
+	kind := textOf(lookup(t.root, "type"))
+	switch kind {
+	case "", TypeDocker, TypeKubernetes:
+	default:
+		return m.skip(t, kind)
+	}
+	checked := t.check("pipeline", typesOf(kind))
+	list := checked.list
 	p := new(Pipeline)
-	if err := yaml.Unmarshal(doc.text, p); err != nil {
-		list = append(list, decodeErrors(t, err)...)
-	}
-	if p.Type == "" {
-		p.Type = TypeDocker
-	}
-	p.Positions = t.positions(t.root, "steps", "services", "volumes")
-	t.place(p.Steps, "steps")
-	t.place(p.Services, "services")
-	for i, n := range items(lookup(t.root, "volumes")) {
-		if i < len(p.Volumes) && p.Volumes[i] != nil {
-			p.Volumes[i].Positions = t.positions(n)
-		}
-	}
-	return p, list
-}
-
-// place gives the steps under a key their positions.
-func (t tree) place(steps []*Step, key string) {
-	nodes := items(lookup(t.root, key))
-	for i, step := range steps {
-		switch {
-		case step == nil:
-		case i < len(nodes):
-			step.Positions = t.positions(nodes[i])
-		default:
-			step.Positions = t.positions(nil)
-		}
-	}
-}
-
-// items are the items of a list.
-func items(n *yamlv3.Node) []*yamlv3.Node {
-	if n = resolve(n); n != nil && n.Kind == yamlv3.SequenceNode {
-		return n.Content
-	}
-	return nil
-}
-
-var atLine = regexp.MustCompile(`^(?:yaml: )?line (\d+): (.*)$`)
-
-// decodeErrors turns an error of the YAML library into diagnostics.
-func decodeErrors(t tree, err error) diag.List {
-	var list diag.List
-	texts := []string{err.Error()}
-	if typeErr, ok := err.(*yaml.TypeError); ok {
-		texts = typeErr.Errors
-	}
-	for _, text := range texts {
-		pos := diag.Position{File: t.file, Line: t.line}
-		if m := atLine.FindStringSubmatch(text); m != nil {
-			n, _ := strconv.Atoi(m[1])
-			pos.Line, text = t.line+n-1, m[2]
-		}
-		list.Errorf(pos, CodeSyntax, "%s", fmt.Sprintf("not readable as YAML: %s", strings.TrimPrefix(text, "yaml: ")))
-	}
+	list = append(list, t.decode(doc, p, checked)...)
+	t.place(p)
+	p.normalise()
+	m.Pipelines = append(m.Pipelines, p)
 	return list
+}
+
+func (m *Manifest) addSecret(t tree, doc document) diag.List {
+	checked := t.check("secret", OfBoth)
+	list := checked.list
+	s := &Secret{Positions: t.positions(t.root)}
+	list = append(list, t.decode(doc, s, checked)...)
+	switch {
+	case s.Name == "":
+		list.Add(diag.Diagnostic{
+			Severity: diag.Warning, Code: CodeSecret, Position: s.At(""),
+			Message: "the secret has no name, so nothing can refer to it", Hint: "add a name",
+		})
+	case s.Data == "" && s.Get.Path == "" && s.Get.Name == "":
+		list.Add(diag.Diagnostic{
+			Severity: diag.Warning, Code: CodeSecret, Position: s.At(""),
+			Message: "the secret " + s.Name + " has neither data nor get, so it never has a value", Hint: "add data or get.path",
+		})
+	}
+	m.Secrets = append(m.Secrets, s)
+	return list
+}
+
+// decode fills a struct with the library that Drone uses, and returns what that library refuses beyond what the check of
+// keys has told.
+func (t tree) decode(doc document, into any, checked *checker) diag.List {
+	err := yaml.Unmarshal(doc.text, into)
+	if err == nil {
+		return nil
+	}
+	if typeErr := (*yaml.TypeError)(nil); errors.As(err, &typeErr) {
+		return t.typeErrors(typeErr, checked.told)
+	}
+	if checked.list.HasErrors() {
+		return nil
+	}
+	return diag.List{t.syntaxError(doc, err, nil)}
+}
+
+// textOf is a scalar as Drone's decoder puts it into a text.
+func textOf(n *yamlv3.Node) string {
+	if n == nil || n.Kind != yamlv3.ScalarNode || isNull(n) {
+		return ""
+	}
+	return n.Value
 }

@@ -1,6 +1,7 @@
 package drone
 
 import (
+	"slices"
 	"strconv"
 
 	yamlv3 "go.yaml.in/yaml/v3"
@@ -26,6 +27,17 @@ func (t tree) position(n *yamlv3.Node) diag.Position {
 
 // entry is a key of a mapping and its value, with aliases followed.
 type entry struct{ key, value *yamlv3.Node }
+
+// keyNode is the node of a key of the document's root, or nil.
+func (t tree) keyNode(name string) *yamlv3.Node {
+	var found *yamlv3.Node
+	for _, e := range entries(t.root) {
+		if e.key.Value == name {
+			found = e.key
+		}
+	}
+	return found
+}
 
 // resolve follows an alias.
 func resolve(n *yamlv3.Node) *yamlv3.Node {
@@ -100,20 +112,11 @@ func (t tree) collect(at map[string]diag.Position, path string, n *yamlv3.Node, 
 		for i, item := range n.Content {
 			sub := join(path, strconv.Itoa(i))
 			at[sub] = t.position(item)
-			if !contains(stop, path) {
+			if !slices.Contains(stop, path) {
 				t.collect(at, sub, item, stop)
 			}
 		}
 	}
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
 
 func join(path, key string) string {
