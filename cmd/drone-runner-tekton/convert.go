@@ -1,0 +1,306 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/drone-tekton/drone-runner-tekton/translate"
+	"github.com/drone-tekton/drone-runner-tekton/translate/diag"
+	"github.com/drone-tekton/drone-runner-tekton/translate/drone"
+	"github.com/drone-tekton/drone-runner-tekton/workspace"
+)
+
+// conversion is what all commands that translate a file have in common.
+type conversion struct {
+	facts       factFlags
+	options     translate.Options
+	pipeline    string
+	strict      bool
+	diagnostics string
+	explain     bool
+}
+
+// choice is a flag that takes one of a few words.
+type choice[T ~string] struct {
+	value   *T
+	allowed []T
+}
+
+func (c choice[T]) String() string {
+	if c.value == nil {
+		return ""
+	}
+	return string(*c.value)
+}
+func (c choice[T]) Type() string { return "string" }
+func (c choice[T]) Set(s string) error {
+	var words []string
+	for _, a := range c.allowed {
+		if s == string(a) {
+			*c.value = a
+			return nil
+		}
+		words = append(words, string(a))
+	}
+	return fmt.Errorf("must be one of %s", strings.Join(words, ", "))
+}
+
+// quantity is a flag that takes an amount as Kubernetes writes it.
+type quantity struct{ value *string }
+
+func (q quantity) String() string {
+	if q.value == nil {
+		return ""
+	}
+	return *q.value
+}
+func (quantity) Type() string { return "quantity" }
+func (q quantity) Set(s string) error {
+	amount, err := resource.ParseQuantity(s)
+	if err != nil || amount.Sign() <= 0 {
+		return fmt.Errorf("must be an amount such as 500Mi or 10Gi")
+	}
+	*q.value = s
+	return nil
+}
+
+func (c *conversion) add(flags *pflag.FlagSet) {
+	c.diagnostics = "text"
+	c.facts.add(flags)
+	o := &c.options
+	w := &o.Workspace
+	*w = w.Defaults()
+	w.AccessMode = "" // depends on --spread
+	flags.StringVar(&c.pipeline, "pipeline", "", "convert the pipeline of this name alone, whatever its trigger")
+	flags.StringVarP(&o.Namespace, "namespace", "n", "", "namespace of the objects")
+	flags.StringVar(&o.Name, "name", "", "name of the PipelineRun (default: repository, build and pipeline, completed by Kubernetes)")
+	flags.BoolVar(&o.Trusted, "trusted", false, "allow what Drone allows to trusted repositories: privileged steps, volumes of the host")
+	flags.StringVar(&o.SecretName, "secret-name", "drone-secrets", "Kubernetes Secret with the values of from_secret")
+	flags.StringVar(&o.Netrc, "netrc-secret", "", "Kubernetes Secret with the credentials for cloning: machine, username, password, file")
+	flags.BoolVar(&o.NetrcCloneOnly, "netrc-clone-only", false, "give these credentials to the clone step alone")
+	flags.StringVar(&o.CloneImage, "clone-image", translate.DefaultCloneImage, "image of the clone step")
+	flags.StringVar(&o.ServiceAccount, "service-account", "", "service account of pods, where the pipeline names none")
+	flags.DurationVar(&o.Timeout, "timeout", 0, "how long a pipeline may run (default 1h)")
+	flags.StringVar(&o.ClusterDomain, "cluster-domain", "cluster.local", "DNS domain of the cluster, for names of services")
+	flags.StringVar(&w.StorageClass, "storage-class", "", "storage class of claims (default: the cluster's)")
+	flags.Var(choice[corev1.PersistentVolumeAccessMode]{&w.AccessMode, []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce, corev1.ReadWriteMany}},
+		"access-mode", "access mode of claims: ReadWriteOnce or ReadWriteMany")
+	flags.Var(quantity{&w.Size}, "volume-size", "size of claims")
+	flags.Var(choice[workspace.Layout]{&w.Layout, []workspace.Layout{workspace.Steps, workspace.Chains, workspace.Pod}}, "layout",
+		"how steps share pods: steps (a pod each), chains (a pod for steps in a row), pod (one for all, without a claim)")
+	flags.Var(choice[workspace.Claims]{&w.Claims, []workspace.Claims{workspace.Shared, workspace.PerVolume}}, "claims",
+		"how volumes share claims: shared or per-volume")
+	flags.StringVar(&w.Existing, "claim", "", "existing claim to use instead of making one")
+	flags.BoolVar(&w.Spread, "spread", false, "let steps run on any node; needs ReadWriteMany")
+	flags.Int64Var(&o.FSGroup, "fs-group", 0, "group that may write to volumes, for images that do not run as root")
+	flags.BoolVar(&c.strict, "strict", false, "fail on warnings")
+	flags.Var(choice[string]{&c.diagnostics, []string{"text", "json"}}, "diagnostics", "form of diagnostics: text or json")
+}
+
+// result is a converted pipeline.
+type result struct {
+	pipeline *drone.Pipeline
+	bundle   *translate.Bundle
+}
+
+// convert translates the pipelines of a file that the build triggers. Diagnostics have been reported where the error is
+// errReported; there is no result then.
+func (c *conversion) convert(ctx context.Context, s streams, file string) ([]result, error) {
+	text, err := readSource(file, s.in)
+	if err != nil {
+		return nil, err
+	}
+	facts, err := c.facts.facts(ctx, folderOf(file))
+	if err != nil {
+		return nil, err
+	}
+	manifest, diags := parseSource(ctx, file, text, facts)
+	var results []result
+	if !diags.HasErrors() {
+		for _, p := range c.selected(manifest, facts, &diags) {
+			b, list := translate.Pipeline(p, facts, c.options)
+			diags = append(diags, list...)
+			results = append(results, result{p, b})
+		}
+	}
+	if err := report(s.err, diags, c.diagnostics); err != nil {
+		return nil, err
+	}
+	if diags.HasErrors() || c.strict && hasWarnings(diags) {
+		return nil, errReported
+	}
+	return results, nil
+}
+
+func hasWarnings(list diag.List) bool {
+	for _, d := range list {
+		if d.Severity == diag.Warning {
+			return true
+		}
+	}
+	return false
+}
+
+// selected are the pipelines to convert: the one that was asked for, or those whose trigger matches the build.
+func (c *conversion) selected(m *drone.Manifest, f translate.Facts, diags *diag.List) []*drone.Pipeline {
+	var out []*drone.Pipeline
+	var names []string
+	for _, p := range m.Pipelines {
+		names = append(names, p.DisplayName())
+		switch {
+		case c.pipeline != "" && p.DisplayName() == c.pipeline:
+			return []*drone.Pipeline{p}
+		case c.pipeline != "":
+		case translate.Triggered(p.Trigger, f):
+			out = append(out, p)
+		default:
+			diags.Infof(p.At("trigger"), translate.CodeNotTriggered,
+				"the trigger of %s does not match %s, so it is left out", p.DisplayName(), describe(f))
+		}
+	}
+	if len(out) > 0 {
+		return out
+	}
+	d := diag.Diagnostic{Severity: diag.Error, Code: translate.CodeNotTriggered, Position: diag.Position{File: m.File}}
+	switch {
+	case c.pipeline != "":
+		d.Message = fmt.Sprintf("there is no pipeline %q", c.pipeline)
+		d.Hint = "the file has " + strings.Join(names, ", ")
+	default:
+		d.Message = "no pipeline is triggered by " + describe(f)
+		d.Hint = "choose the build with --event, --branch or --tag, or the pipeline with --pipeline"
+	}
+	diags.Add(d)
+	return nil
+}
+
+// describe names a build in a few words.
+func describe(f translate.Facts) string {
+	b := f.Build
+	switch {
+	case b.Event == "tag":
+		return "the tag " + strings.TrimPrefix(b.Ref, "refs/tags/")
+	case b.Target == "":
+		return "a " + b.Event + " of " + b.Ref
+	default:
+		return "a " + b.Event + " on branch " + b.Target
+	}
+}
+
+func newConvert(s streams) *cobra.Command {
+	c := &conversion{}
+	output := "yaml"
+	var dir string
+	cmd := &cobra.Command{
+		Use:   "convert [FILE|-]",
+		Short: "Print a Drone pipeline as a Tekton PipelineRun",
+		Long: `Print a Drone pipeline as a Tekton PipelineRun, and the objects that it needs beside it.
+
+The file is .drone.yml where none is named; - is standard input. Pipelines whose trigger
+does not match the build are left out. Build facts come from flags, from --env-file, from
+the git checkout around the file, and else are those of a push to the default branch.
+
+Objects go to standard output, diagnostics to standard error. Nothing is printed when a
+pipeline cannot be converted.`,
+		Example: `  # Convert the pipeline of the checkout you are in, and run it
+  drone-runner-tekton convert | kubectl create -f -
+
+  # The pipeline of a tag, with files on shared storage
+  drone-runner-tekton convert --tag v1.2.3 --access-mode ReadWriteMany --storage-class nfs
+
+  # One file for each pipeline
+  drone-runner-tekton convert .drone.yml --output-dir tekton/`,
+		Args: usageArgs(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			file := defaultFile
+			if len(args) > 0 {
+				file = args[0]
+			}
+			results, err := c.convert(cmd.Context(), s, file)
+			if err != nil {
+				return err
+			}
+			if c.explain {
+				explain(s, results)
+			}
+			if dir != "" {
+				return writeDir(s, dir, results, output)
+			}
+			return writeAll(s, results, output)
+		},
+	}
+	c.add(cmd.Flags())
+	cmd.Flags().VarP(choice[string]{&output, []string{"yaml", "json"}}, "output", "o", "form of the output: yaml or json")
+	cmd.Flags().StringVar(&dir, "output-dir", "", "write a file for each pipeline into this folder")
+	cmd.Flags().BoolVar(&c.explain, "explain", false, "tell why files are where they are, on standard error")
+	return cmd
+}
+
+func explain(s streams, results []result) {
+	for _, r := range results {
+		for _, reason := range r.bundle.Reasons {
+			fmt.Fprintf(s.err, "%s: %s\n", r.pipeline.DisplayName(), reason)
+		}
+	}
+}
+
+func encode(objects []runtime.Object, output string) ([]byte, error) {
+	if output == "json" {
+		return translate.JSON(objects)
+	}
+	return translate.YAML(objects)
+}
+
+func writeAll(s streams, results []result, output string) error {
+	var objects []runtime.Object
+	for _, r := range results {
+		objects = append(objects, r.bundle.Objects()...)
+	}
+	text, err := encode(objects, output)
+	if err != nil {
+		return err
+	}
+	_, err = s.out.Write(text)
+	return err
+}
+
+// writeDir writes a file for each pipeline. All texts exist before the first is written.
+func writeDir(s streams, dir string, results []result, output string) error {
+	type file struct {
+		path string
+		text []byte
+	}
+	var files []file
+	taken := map[string]bool{}
+	for _, r := range results {
+		text, err := encode(r.bundle.Objects(), output)
+		if err != nil {
+			return err
+		}
+		name := translate.FileName(r.pipeline.DisplayName())
+		for base, i := name, 2; taken[name]; i++ {
+			name = fmt.Sprintf("%s-%d", base, i)
+		}
+		taken[name] = true
+		files = append(files, file{filepath.Join(dir, name+"."+output), text})
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for _, f := range files {
+		if err := os.WriteFile(f.path, f.text, 0o644); err != nil {
+			return err
+		}
+		fmt.Fprintf(s.err, "wrote %s\n", f.path)
+	}
+	return nil
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/drone-tekton/drone-runner-tekton/translate"
+	"github.com/drone-tekton/drone-runner-tekton/translate/diag"
+)
+
+func newLint(s streams) *cobra.Command {
+	c := &conversion{}
+	cmd := &cobra.Command{
+		Use:   "lint [FILE...]",
+		Short: "Check Drone pipelines, and tell what would not carry over",
+		Long: `Check Drone pipelines, and tell what would not carry over.
+
+All pipelines of each file are converted, whatever their trigger, and only the
+diagnostics are printed, on standard error. The exit status is 1 where one is an error.`,
+		Example: `  # Check the file of the checkout you are in
+  drone-runner-tekton lint
+
+  # Check many, for a script
+  drone-runner-tekton lint --trusted --diagnostics json */.drone.yml`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				args = []string{defaultFile}
+			}
+			var diags diag.List
+			for _, file := range args {
+				list, err := c.lint(cmd, s, file)
+				if err != nil {
+					list.Errorf(diag.Position{File: file}, codeUnreadable, "%v", err)
+				}
+				diags = append(diags, list...)
+			}
+			if err := report(s.err, diags, c.diagnostics); err != nil {
+				return err
+			}
+			if diags.HasErrors() || c.strict && hasWarnings(diags) {
+				return errReported
+			}
+			if c.diagnostics == "text" {
+				fmt.Fprintf(s.err, "%d of %d files can be converted\n", len(args), len(args))
+			}
+			return nil
+		},
+	}
+	c.add(cmd.Flags())
+	return cmd
+}
+
+// codeUnreadable is a file that cannot be opened or read.
+const codeUnreadable diag.Code = "unreadable"
+
+// lint converts all pipelines of a file for their diagnostics.
+func (c *conversion) lint(cmd *cobra.Command, s streams, file string) (diag.List, error) {
+	text, err := readSource(file, s.in)
+	if err != nil {
+		return nil, err
+	}
+	facts, err := c.facts.facts(cmd.Context(), folderOf(file))
+	if err != nil {
+		return nil, err
+	}
+	m, diags := parseSource(cmd.Context(), file, text, facts)
+	if diags.HasErrors() {
+		return diags, nil
+	}
+	for _, p := range m.Pipelines {
+		if c.pipeline != "" && p.DisplayName() != c.pipeline {
+			continue
+		}
+		_, list := translate.Pipeline(p, facts, c.options)
+		diags = append(diags, list...)
+	}
+	return diags, nil
+}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+)
+
+// streams are what a command reads and writes: objects go to out, everything else to err.
+type streams struct {
+	in  io.Reader
+	out io.Writer
+	err io.Writer
+}
+
+func newRoot(s streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "drone-runner-tekton",
+		Short: "Run Drone pipelines on Tekton",
+		Long: `Run Drone pipelines on Tekton.
+
+A pipeline becomes a PipelineRun, every step a task, the workspace and temp volumes
+Tekton workspaces. Convert a file once, or run as a runner of a Drone server.`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.SetIn(s.in)
+	root.SetOut(s.out)
+	root.SetErr(s.err)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usageError{command: cmd.CommandPath(), err: err}
+	})
+	root.AddCommand(newConvert(s), newLint(s), newVersion(s))
+	return root
+}
+
+// usageArgs turns a check of arguments into a usage error.
+func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return usageError{command: cmd.CommandPath(), err: err}
+		}
+		return nil
+	}
+}

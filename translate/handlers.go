@@ -1,0 +1,70 @@
+package translate
+
+import (
+	"slices"
+)
+
+// groupHandlers makes the tasks that run once something has failed. Drone runs on-failure steps then, and always-steps
+// that have not run yet, in the order of the graph. Tekton's finally tasks run all at once: those that Drone orders
+// become the steps of one task, which go on after each other's failure.
+//
+// Drone starts such a step as soon as what it waits for is done; Tekton starts it after all that was running has ended.
+func (l *lowering) groupHandlers(mounts map[*Step][]mount) {
+	var handlers []*Step
+	for _, s := range l.plan.Steps {
+		if handlesFailure(s) {
+			handlers = append(handlers, s)
+		}
+	}
+	unique := l.taskNames()
+	for _, t := range l.tasks {
+		unique.taken[t.name] = true
+	}
+	for _, group := range ordered(handlers) {
+		t := &task{}
+		for _, s := range group {
+			u := l.newUnit(s, true, mounts[s])
+			if s.Policy == Always {
+				u.unlessRan = s.ID
+			}
+			t.units = append(t.units, u)
+		}
+		switch {
+		case len(group) > 1:
+			t.name = unique.unique("on failure")
+		case group[0].Policy == Always:
+			t.name = unique.unique(group[0].ID + " on failure")
+		default:
+			t.name = group[0].ID
+		}
+		l.handlers = append(l.handlers, t)
+	}
+}
+
+// ordered splits steps into groups, so that steps that Drone orders, directly or through any other step, are in one
+// group, in the plan's order.
+func ordered(steps []*Step) [][]*Step {
+	group := map[*Step]int{}
+	for i, s := range steps {
+		group[s] = i
+	}
+	for _, s := range steps {
+		for _, before := range allBefore(s) {
+			g, ok := group[before]
+			if !ok || g == group[s] {
+				continue
+			}
+			from, to := max(g, group[s]), min(g, group[s])
+			for k, v := range group {
+				if v == from {
+					group[k] = to
+				}
+			}
+		}
+	}
+	groups := make([][]*Step, len(steps))
+	for _, s := range steps {
+		groups[group[s]] = append(groups[group[s]], s)
+	}
+	return slices.DeleteFunc(groups, func(g []*Step) bool { return len(g) == 0 })
+}

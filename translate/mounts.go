@@ -1,0 +1,175 @@
+package translate
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/drone-tekton/drone-runner-tekton/translate/diag"
+	"github.com/drone-tekton/drone-runner-tekton/translate/drone"
+	"github.com/drone-tekton/drone-runner-tekton/workspace"
+)
+
+// sourceVolume is the volume that holds the source. No volume of a pipeline can have its name: names of those are
+// prefixed.
+const sourceVolume = "source"
+
+// mount is a volume in a step: one of the run's own volumes (the source, or a temp volume), or one that exists.
+type mount struct {
+	volume string // the volume's ID
+	path   string
+	sub    string // a path inside the volume
+	// existing is the volume's source for one that exists; nil for the run's own.
+	existing *corev1.VolumeSource
+	readOnly bool
+}
+
+// key tells mounts apart.
+func (m mount) key() string { return m.volume + "\x00" + m.path + "\x00" + m.sub }
+
+// volumes knows what the pipeline's declared volumes are.
+type volumes struct {
+	byName map[string]*drone.Volume
+	ids    map[string]string
+}
+
+func newVolumes(p *drone.Pipeline) *volumes {
+	v := &volumes{byName: map[string]*drone.Volume{}, ids: map[string]string{}}
+	unique := newNames(maxTaskName, sourceVolume)
+	for _, d := range p.Volumes {
+		if d == nil || v.byName[d.Name] != nil {
+			continue
+		}
+		v.byName[d.Name] = d
+		v.ids[d.Name] = unique.unique("volume " + d.Name)
+	}
+	return v
+}
+
+// isTemp reports whether a declared volume lives and dies with the pipeline. Of several kinds Drone takes the first of
+// temp, host, claim, config_map and secret.
+func isTemp(v *drone.Volume) bool { return v.Temp != nil }
+
+func existingSource(v *drone.Volume) *corev1.VolumeSource {
+	switch {
+	case v.Host != nil:
+		return &corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: v.Host.Path}}
+	case v.Claim != nil:
+		return &corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{
+			ClaimName: v.Claim.Name, ReadOnly: v.Claim.ReadOnly,
+		}}
+	case v.ConfigMap != nil:
+		return &corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
+			LocalObjectReference: corev1.LocalObjectReference{Name: v.ConfigMap.Name},
+			DefaultMode:          fileMode(v.ConfigMap.DefaultMode), Optional: &v.ConfigMap.Optional,
+		}}
+	case v.Secret != nil:
+		return &corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
+			SecretName: v.Secret.Name, DefaultMode: fileMode(v.Secret.DefaultMode), Optional: &v.Secret.Optional,
+		}}
+	default:
+		return nil
+	}
+}
+
+// fileMode leaves a mode that is not given, or 0, to Kubernetes. Drone's kubernetes runner passes the 0 on, which gives
+// files that nobody can read.
+func fileMode(mode *int32) *int32 {
+	if mode == nil || *mode == 0 {
+		return nil
+	}
+	return mode
+}
+
+// mountsOf is what a step mounts: the source, then its own list.
+func (l *lowering) mountsOf(s *Step) []mount {
+	mounts := []mount{{volume: sourceVolume, path: l.plan.Source.Mount}}
+	for i, m := range s.Spec.Volumes {
+		if m == nil {
+			continue
+		}
+		v := l.volumes.byName[m.Name]
+		pos := s.Spec.At(fmt.Sprintf("volumes.%d", i))
+		if v == nil {
+			l.diags.Add(diag.Diagnostic{
+				Severity: diag.Error, Code: CodeVolume, Position: pos,
+				Message: fmt.Sprintf("step %q mounts the volume %q, which the pipeline does not declare", s.Name, m.Name),
+				Hint:    "add it to volumes; Drone would leave the mount out without a word",
+			})
+			continue
+		}
+		out := mount{volume: l.volumes.ids[m.Name], path: path.Join("/", m.Path), sub: strings.TrimPrefix(path.Join("/", m.SubPath), "/")}
+		if !isTemp(v) {
+			out.existing = existingSource(v)
+			if out.existing == nil {
+				l.diags.Warnf(pos, CodeVolume, "the volume %q has no kind that Drone knows, so step %q does not get it", m.Name, s.Name)
+				continue
+			}
+			out.readOnly = v.Claim != nil && v.Claim.ReadOnly
+		}
+		if i := slices.IndexFunc(mounts, func(o mount) bool { return o.path == out.path }); i >= 0 {
+			// A volume at the source's place takes it; of two volumes at one place the last counts.
+			l.diags.Warnf(pos, CodeVolume, "step %q mounts two volumes at %s; the last one counts", s.Name, out.path)
+			mounts = slices.Delete(mounts, i, i+1)
+		}
+		mounts = append(mounts, out)
+	}
+	return mounts
+}
+
+// mountsKey is equal for steps with equal mounts.
+func mountsKey(mounts []mount) string {
+	var keys []string
+	for _, m := range mounts {
+		keys = append(keys, m.key())
+	}
+	slices.Sort(keys)
+	return strings.Join(keys, "\x01")
+}
+
+// ownVolumes names the run's own volumes among mounts.
+func ownVolumes(mounts []mount) []string {
+	var names []string
+	for _, m := range mounts {
+		if m.existing == nil && !slices.Contains(names, m.volume) {
+			names = append(names, m.volume)
+		}
+	}
+	return names
+}
+
+// storage puts the run's own volumes where the decision says.
+type storage struct {
+	decision workspace.Decision
+	run      string // the name of the PipelineRun, where something has to know it
+}
+
+// claim finds a claim of the decision.
+func (s storage) claim(name string) workspace.Claim {
+	i := slices.IndexFunc(s.decision.Claims, func(c workspace.Claim) bool { return c.Name == name })
+	return s.decision.Claims[i]
+}
+
+// objectName is the name of a claim in the cluster, where it is known before the run starts.
+func (s storage) objectName(c workspace.Claim) string {
+	if c.Existing != "" {
+		return c.Existing
+	}
+	return s.run + "-" + c.Name
+}
+
+// subPath is where in its claim a mount lies.
+func (s storage) subPath(m mount) string {
+	place := s.decision.Places[m.volume]
+	folder := ""
+	if c := s.claim(place.Claim); c.Existing != "" {
+		folder = "$(context.pipelineRun.uid)"
+		if s.decision.AsVolume {
+			folder = s.run
+		}
+	}
+	return path.Join(folder, place.SubPath, m.sub)
+}

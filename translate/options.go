@@ -1,0 +1,72 @@
+package translate
+
+import (
+	"time"
+
+	"github.com/drone-tekton/drone-runner-tekton/workspace"
+)
+
+// Options are the choices of whoever runs pipelines, as opposed to those of whoever writes them. The zero value is what
+// the command line does without flags.
+type Options struct {
+	// Name of the PipelineRun. Empty lets Kubernetes complete a name made from the repository and the pipeline, unless
+	// something beside the run has to know it.
+	Name string
+	// Namespace of all objects. Empty leaves it to the pipeline, and then to whoever creates the objects.
+	Namespace string
+	// ClusterDomain ends the names of Services; cluster.local where empty.
+	ClusterDomain string
+	// Trusted lifts the restrictions that Drone puts on repositories that are not trusted: privileged steps and volumes of
+	// the host, of memory and of existing objects.
+	Trusted bool
+	// SecretName is the Kubernetes Secret that holds the values of from_secret, by the names that the pipeline uses.
+	// Empty is drone-secrets.
+	SecretName string
+	// Netrc is a Secret with the keys machine, username, password and file: the credentials for cloning. Empty is none.
+	Netrc string
+	// NetrcCloneOnly keeps the credentials out of all steps but clone.
+	NetrcCloneOnly bool
+	// CloneImage fetches the source; DefaultCloneImage where empty. Its shell also serves the few helpers that a run needs.
+	CloneImage string
+	// PrivilegedImages are images, beside Drone's own docker plugins, that run privileged by themselves.
+	PrivilegedImages []string
+	// Environment is given to every step, below everything else.
+	Environment map[string]string
+	// ServiceAccount runs the pods of pipelines that name none.
+	ServiceAccount string
+	// Timeout of a pipeline, where the repository has none. An hour where 0, as in Drone.
+	Timeout time.Duration
+	// Workspace says where files live.
+	Workspace workspace.Options
+	// FSGroup owns the files of volumes, so that images that do not run as root can write there. 0 derives it from the
+	// users that the pipeline names.
+	FSGroup int64
+	// Server reports that a Drone server stands behind the run: what is its work needs no mention, and what only a runner
+	// can do is done.
+	Server bool
+}
+
+func (o Options) withDefaults() Options {
+	if o.CloneImage == "" {
+		o.CloneImage = DefaultCloneImage
+	}
+	if o.SecretName == "" {
+		o.SecretName = "drone-secrets"
+	}
+	if o.ClusterDomain == "" {
+		o.ClusterDomain = "cluster.local"
+	}
+	o.Workspace = o.Workspace.Defaults()
+	return o
+}
+
+func (o Options) timeout(f Facts) time.Duration {
+	switch {
+	case f.Repo.Timeout > 0:
+		return time.Duration(f.Repo.Timeout) * time.Minute
+	case o.Timeout > 0:
+		return o.Timeout
+	default:
+		return time.Hour
+	}
+}

@@ -1,0 +1,229 @@
+package translate
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/selection"
+
+	v1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+
+	"github.com/drone-tekton/drone-runner-tekton/translate/drone"
+)
+
+// pipelineTask is a task of the main graph.
+func (l *lowering) pipelineTask(t *task, shared map[string]string) v1.PipelineTask {
+	pt := l.newTask(t, shared)
+	pt.RunAfter = t.runAfter
+	return pt
+}
+
+// handlerTask is a finally task for when something has failed.
+func (l *lowering) handlerTask(t *task, shared map[string]string) v1.PipelineTask {
+	pt := l.newTask(t, shared)
+	pt.When = v1.WhenExpressions{{Input: "$(tasks.status)", Operator: selection.In, Values: []string{"Failed"}}}
+	steps := pt.TaskSpec.Steps
+	for i, u := range t.units {
+		if len(t.units) == 1 && u.unlessRan != "" {
+			pt.When = append(pt.When, v1.WhenExpression{
+				Input: "$(tasks." + u.unlessRan + ".status)", Operator: selection.In, Values: []string{"None"},
+			})
+			continue
+		}
+		if u.unlessRan != "" {
+			param := "status-" + u.unlessRan
+			pt.Params = append(pt.Params, v1.Param{Name: param, Value: *v1.NewStructuredValues("$(tasks." + u.unlessRan + ".status)")})
+			pt.TaskSpec.Params = append(pt.TaskSpec.Params, v1.ParamSpec{Name: param, Type: v1.ParamTypeString})
+			steps[i].When = v1.StepWhenExpressions{{Input: "$(params." + param + ")", Operator: selection.In, Values: []string{"None"}}}
+		}
+		if i < len(t.units)-1 {
+			steps[i].OnError = v1.Continue
+		}
+	}
+	l.addStatusFile(&pt.TaskSpec.TaskSpec, &pt.TaskSpec.Metadata)
+	if failedSteps := l.failedStepsStep(t); failedSteps != nil {
+		l.addFailedSteps(&pt, *failedSteps)
+	}
+	return pt
+}
+
+// newTask is a task with an embedded specification: its steps, where they find their files, and how long it may take.
+// Tekton gives every task an hour where nothing is said, however long the run may take.
+func (l *lowering) newTask(t *task, shared map[string]string) v1.PipelineTask {
+	spec := &v1.EmbeddedTask{}
+	for _, u := range t.units {
+		spec.Steps = append(spec.Steps, l.step(u, shared))
+	}
+	spec.Metadata.Labels = map[string]string{LabelStep: labelValue(t.units[0].step.Name)}
+	spec.Metadata.Annotations = map[string]string{AnnotationStep: t.displayName(), AnnotationStepNumber: numbers(t)}
+	pt := v1.PipelineTask{
+		Name: t.name, DisplayName: t.displayName(), TaskSpec: spec,
+		Timeout: &metav1.Duration{Duration: l.plan.Timeout},
+	}
+	l.mountAll(&pt, t.units)
+	return pt
+}
+
+func numbers(t *task) string {
+	var out []string
+	for _, u := range t.units {
+		out = append(out, strconv.Itoa(u.step.Number))
+	}
+	return strings.Join(out, ",")
+}
+
+// step is one Drone step in a task.
+//
+// A step whose failure is ignored goes on at the level of the step, not of the task: with Tekton's onError of a task, the
+// task counts as failed in $(tasks.status), and handlers of failures would run. It also keeps Drone's rule that a step
+// that could not be started is an error all the same.
+func (l *lowering) step(u *unit, shared map[string]string) v1.Step {
+	spec := u.step.Spec
+	s := v1.Step{
+		Name:             u.name,
+		Image:            spec.Image,
+		ImagePullPolicy:  l.pullPolicy(spec),
+		WorkingDir:       l.workingDir(u.step),
+		SecurityContext:  l.securityContext(u.step),
+		ComputeResources: l.resources(spec),
+	}
+	if u.step.IgnoreFailure {
+		s.OnError = v1.Continue
+	}
+	var dollar bool
+	s.Command, s.Args, dollar = l.commandLine(u.step)
+	vars, d := u.env.without(shared).list()
+	if dollar || d {
+		vars = slices.Insert(vars, 0, dollarEnv)
+	}
+	s.Env = vars
+	return s
+}
+
+// commandLine is what a step runs. Commands run in a shell and win over entrypoint and command, which are a container's
+// own. The kubernetes runner of Drone lets the entrypoint win, and puts its parts into one line for a shell, which is
+// kept where that line is one text with spaces.
+func (l *lowering) commandLine(s *Step) (command, args []string, dollar bool) {
+	spec := s.Spec
+	kubernetes := l.plan.Pipeline.IsKubernetes()
+	switch {
+	case kubernetes && len(spec.Entrypoint) == 1 && strings.ContainsAny(spec.Entrypoint[0], " \t\n"):
+		command, args = shell(strings.Join(slices.Concat(spec.Entrypoint, spec.Command), " "))
+	case len(spec.Commands) > 0 && !(kubernetes && len(spec.Entrypoint) > 0):
+		command, args = shell(script(spec.Commands, l.givesNetrc(s)))
+	default:
+		command, args = spec.Entrypoint, spec.Command
+	}
+	command, d1 := literals(command)
+	args, d2 := literals(args)
+	return command, args, d1 || d2
+}
+
+// pullPolicy is when the image is pulled. Without a word, Drone's docker runner pulls the tag latest always and others
+// where they are missing, which is Kubernetes' own default; its kubernetes runner never pulls what is there.
+func (l *lowering) pullPolicy(spec *drone.Step) corev1.PullPolicy {
+	switch spec.Pull {
+	case "always":
+		return corev1.PullAlways
+	case "never":
+		return corev1.PullNever
+	case "if-not-exists":
+		return corev1.PullIfNotPresent
+	}
+	if l.plan.Pipeline.IsKubernetes() && latest(spec.Image) {
+		return corev1.PullIfNotPresent
+	}
+	return ""
+}
+
+// workingDir is where a step starts: where it says, else in the source. A detached step without commands keeps what its
+// image says.
+func (l *lowering) workingDir(s *Step) string {
+	dir := s.Spec.WorkingDir
+	switch {
+	case dir == "" && s.Detached && len(s.Spec.Commands) == 0:
+		return ""
+	case dir == "":
+		return l.plan.Source.Full
+	case !strings.HasPrefix(dir, "/"):
+		return l.plan.Source.Full + "/" + dir
+	default:
+		return dir
+	}
+}
+
+func (l *lowering) securityContext(s *Step) *corev1.SecurityContext {
+	sc := &corev1.SecurityContext{}
+	if yes, _ := privileged(s.Spec, l.options.PrivilegedImages); yes {
+		sc.Privileged = &yes
+	}
+	sc.RunAsUser, sc.RunAsGroup = userOf(s.Spec)
+	if *sc == (corev1.SecurityContext{}) {
+		return nil
+	}
+	return sc
+}
+
+// userOf is the user and the group that a step names, in numbers; nil where it names none, or one that only the image
+// could resolve. Root is 0 everywhere.
+func userOf(spec *drone.Step) (user, group *int64) {
+	name, groupName, _ := strings.Cut(spec.User, ":")
+	user, group = idOf(name), idOf(groupName)
+	if spec.Group != nil {
+		group = spec.Group
+	}
+	return user, group
+}
+
+func idOf(name string) *int64 {
+	if name == "root" {
+		name = "0"
+	}
+	id, err := strconv.ParseInt(name, 10, 64)
+	if err != nil || id < 0 {
+		return nil
+	}
+	return &id
+}
+
+// resources are a step's limits, and the pipeline's requests, which each step gets: a task is a pod of its own here,
+// where Drone's runner splits them over the containers of one. A request is never above the limit.
+func (l *lowering) resources(spec *drone.Step) corev1.ResourceRequirements {
+	var r corev1.ResourceRequirements
+	limits := spec.Resources.Limits
+	if limits.Memory == 0 {
+		limits.Memory = spec.MemLimit
+	}
+	if !l.plan.Pipeline.IsKubernetes() {
+		limits.CPU = 0
+		limits.Memory = spec.MemLimit
+	}
+	r.Limits = resourceList(limits)
+	requests := l.plan.Pipeline.Resources.Requests
+	if limits.CPU > 0 {
+		requests.CPU = min(requests.CPU, limits.CPU)
+	}
+	if limits.Memory > 0 {
+		requests.Memory = min(requests.Memory, limits.Memory)
+	}
+	r.Requests = resourceList(requests)
+	return r
+}
+
+func resourceList(r drone.ResourceList) corev1.ResourceList {
+	list := corev1.ResourceList{}
+	if r.CPU > 0 {
+		list[corev1.ResourceCPU] = *resource.NewMilliQuantity(r.CPU, resource.DecimalSI)
+	}
+	if r.Memory > 0 {
+		list[corev1.ResourceMemory] = *resource.NewQuantity(int64(r.Memory), resource.BinarySI)
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return list
+}

@@ -1,0 +1,50 @@
+// Package translate turns Drone pipelines into Tekton PipelineRuns. It is pure: no cluster, no network, no clock, no
+// environment. The same input gives the same output, byte for byte.
+//
+// The way through it: drone.Parse reads a file, plan decides all that depends on the build's facts and stays in Drone's
+// terms, lower makes objects of that, and validate asks Tekton's own code whether it would take them.
+package translate
+
+import (
+	"github.com/drone-tekton/drone-runner-tekton/translate/diag"
+	"github.com/drone-tekton/drone-runner-tekton/translate/drone"
+)
+
+// Pipeline translates one pipeline for one build. The bundle is nil where the diagnostics hold an error.
+func Pipeline(p *drone.Pipeline, f Facts, o Options) (*Bundle, diag.List) {
+	o = o.withDefaults()
+	f = f.forStage(p)
+	diags := drone.Lint(p, o.Trusted)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	b := lower(plan(p, f, o), o, &diags)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	validate(b.Plan, b.PipelineRun, &diags)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	return b, diags
+}
+
+// forStage fills what Drone's server would know of the pipeline, where the facts do not say.
+func (f Facts) forStage(p *drone.Pipeline) Facts {
+	if f.Stage.Name == "" {
+		f.Stage.Name = p.DisplayName()
+		f.Stage.Kind, f.Stage.Type = p.Kind, p.Type
+		f.Stage.OS, f.Stage.Arch, f.Stage.Variant = p.Platform.OS, p.Platform.Arch, p.Platform.Variant
+		f.Stage.DependsOn = p.DependsOn
+	}
+	if f.Stage.Type == "" {
+		f.Stage.Type = drone.TypeDocker
+	}
+	if f.Stage.OS == "" {
+		f.Stage.OS = "linux"
+	}
+	if f.Stage.Arch == "" {
+		f.Stage.Arch = "amd64"
+	}
+	return f
+}
