@@ -90,6 +90,9 @@ func (c *checker) repetitions(p *part, n *yamlv3.Node) {
 			case blends:
 				c.tell(diag.Warning, CodeRepeatedKey, key, "",
 					"%s is given here and before, or by a merge; Drone puts the two maps together instead of replacing one", name)
+			case again && name == "kind" && n == c.root:
+				c.tell(diag.Warning, CodeRepeatedKey, key, "put a line --- between two documents",
+					"kind is given twice, so this is one document to Drone, which takes the last of each key")
 			case again && !earlier.merged:
 				c.tell(diag.Warning, CodeRepeatedKey, key, "keep one of the two", "%s is given twice; Drone takes the last", name)
 			}

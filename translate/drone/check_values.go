@@ -48,10 +48,15 @@ func examineFailure(c *checker, _ *Key, v value) {
 // examinePull tells of values that Drone treats as no value.
 func examinePull(c *checker, _ *Key, v value) {
 	known := []string{"always", "if-not-exists", "never", "default"}
-	if !slices.Contains(known, v.node.Value) {
-		c.tell(diag.Warning, CodeUnknownValue, v.node, "always, if-not-exists and never are possible",
-			"pull: %s has no meaning to Drone%s", v.node.Value, suggestion(v.node.Value, known))
+	if slices.Contains(known, v.node.Value) {
+		return
 	}
+	meant := suggestion(v.node.Value, known)
+	if v.node.Value == "true" { // As Drone 0.8 had it.
+		meant = " (did you mean always?)"
+	}
+	c.tell(diag.Warning, CodeUnknownValue, v.node, "always, if-not-exists and never are possible",
+		"pull: %s has no meaning to Drone%s", v.node.Value, meant)
 }
 
 // examineTolerationSeconds tells that Drone reads another spelling.

@@ -2,9 +2,8 @@ package drone
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
-	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/google/go-jsonnet"
@@ -70,33 +69,32 @@ func (noImports) Import(_, path string) (jsonnet.Contents, string, error) {
 	return jsonnet.Contents{}, "", fmt.Errorf("import of %s is not possible here: evaluate with drone jsonnet, and convert the result", path)
 }
 
-// jsonnetPlace is how errors of the library give a place: file:line:column-column, or file:(line:column)-(line:column).
-var jsonnetPlace = regexp.MustCompile(`:\(?(\d+):(\d+)(?:\)?-\(?[\d:]+\)?)?\s*`)
-
-// jsonnetError finds the message and the place in the library's text of several lines.
+// jsonnetError finds the place of an error in the program.
 func jsonnetError(file string, err error) error {
-	message, trace, _ := strings.Cut(err.Error(), "\n")
-	p := positioned{}
-	place := func(s string) (rest string, ok bool) {
-		s, ok = strings.CutPrefix(strings.TrimSpace(s), file)
-		m := jsonnetPlace.FindStringSubmatchIndex(s)
-		if !ok || m == nil || m[0] != 0 {
-			return "", false
+	var (
+		static interface {
+			error
+			Loc() ast.LocationRange
 		}
-		p.line, _ = strconv.Atoi(s[m[2]:m[3]])
-		p.column, _ = strconv.Atoi(s[m[4]:m[5]])
-		return s[m[1]:], true
+		runtime jsonnet.RuntimeError
+	)
+	at := func(loc ast.LocationRange, message string) error {
+		return positioned{line: loc.Begin.Line, column: loc.Begin.Column, message: "jsonnet: " + strings.TrimSuffix(message, ".")}
 	}
-	message = strings.TrimPrefix(message, "RUNTIME ERROR: ")
-	if rest, ok := place(message); ok {
-		message = rest
-	} else {
-		for line := range strings.Lines(trace) {
-			if _, ok := place(line); ok {
-				break
+	switch {
+	case errors.As(err, &static):
+		loc := static.Loc()
+		return at(loc, strings.TrimSpace(strings.TrimPrefix(static.Error(), loc.String())))
+	case errors.As(err, &runtime):
+		// The innermost frames may be of the standard library.
+		for _, frame := range runtime.StackTrace {
+			if frame.Loc.FileName == file && frame.Loc.IsSet() {
+				return at(frame.Loc, runtime.Msg)
 			}
 		}
+		return at(ast.LocationRange{}, runtime.Msg)
 	}
-	p.message = "jsonnet: " + message
-	return p
+	// The library reports a crash of its own with the stack, which says nothing to the author of a program.
+	message, _, _ := strings.Cut(err.Error(), "\n")
+	return at(ast.LocationRange{}, message)
 }

@@ -107,7 +107,7 @@ func (l *linter) dependencies(s *Step) {
 			l.errorf(pos, CodeDependency, fmt.Sprintf("move %q before it", name),
 				"the step %q depends on %q, which stands after it; Drone refuses that", s.Name, name)
 		default:
-			l.errorf(pos, CodeDependency, strings.TrimSpace("correct the name "+suggestion(name, keysOf(l.names))),
+			l.errorf(pos, CodeDependency, "correct the name"+suggestion(name, keysOf(l.names)),
 				"the step %q depends on %q, and there is no such step; Drone refuses that", s.Name, name)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/drone-tekton/drone-runner-tekton/translate/diag"
 )
@@ -25,7 +24,7 @@ func lintManifest(m *Manifest) diag.List {
 			case name == p.DisplayName():
 				l.errorf(pos, CodeDependency, "remove it", "the pipeline %q depends on itself; Drone refuses that", name)
 			case !names[name]:
-				l.errorf(pos, CodeDependency, strings.TrimSpace("name a pipeline that stands before it "+suggestion(name, keysOf(names))),
+				l.errorf(pos, CodeDependency, "name a pipeline that stands before it"+suggestion(name, keysOf(names)),
 					"the pipeline %q depends on %q, and no pipeline of this name stands before it; Drone refuses that",
 					p.DisplayName(), name)
 			}

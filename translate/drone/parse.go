@@ -1,7 +1,9 @@
 package drone
 
 import (
+	"bytes"
 	"errors"
+	"io"
 
 	"github.com/buildkite/yaml"
 	yamlv3 "go.yaml.in/yaml/v3"
@@ -79,15 +81,17 @@ func (m *Manifest) read(doc document) (list diag.List) {
 	return m.add(t, doc)
 }
 
-// load reads a document into nodes. Where it cannot, the error says why. Drone's own library takes every document that
-// this one takes, and one more sort: it stops at the end of the first value, and loses what follows a closing brace at the
-// top. That is an error here.
+// load reads a document into nodes. Where it cannot, the error says why. Drone's own library takes what this one takes,
+// but both stop at the end of the first value, and lose what follows a closing brace at the top. That is an error here.
 func (t *tree) load(doc document) *diag.Diagnostic {
-	var root yamlv3.Node
-	modern := yamlv3.Unmarshal(doc.text, &root)
+	var root, rest yamlv3.Node
+	decoder := yamlv3.NewDecoder(bytes.NewReader(doc.text))
+	modern := decoder.Decode(&root)
 	if modern == nil && len(root.Content) > 0 {
 		t.root = root.Content[0]
-		return nil
+		if modern = decoder.Decode(&rest); errors.Is(modern, io.EOF) {
+			return nil
+		}
 	}
 	if d, found := t.conflict(doc); found {
 		return &d

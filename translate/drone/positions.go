@@ -1,8 +1,10 @@
 package drone
 
 import (
+	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	yamlv3 "go.yaml.in/yaml/v3"
 
@@ -105,6 +107,9 @@ func (t tree) collect(at map[string]diag.Position, path string, n *yamlv3.Node, 
 	case yamlv3.MappingNode:
 		for _, e := range entries(n) {
 			sub := join(path, e.key.Value)
+			if _, again := at[sub]; again && e.value.Kind != yamlv3.MappingNode { // It replaces what was there.
+				maps.DeleteFunc(at, func(old string, _ diag.Position) bool { return strings.HasPrefix(old, sub+".") })
+			}
 			at[sub] = t.position(e.key)
 			t.collect(at, sub, e.value, stop)
 		}

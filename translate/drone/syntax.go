@@ -12,7 +12,7 @@ import (
 )
 
 // atLine is how the YAML libraries begin an error that has a line.
-var atLine = regexp.MustCompile(`^(?:yaml: )?line (\d+): (.*)$`)
+var atLine = regexp.MustCompile(`(?s)^(?:yaml: )?line (\d+): (.*)$`)
 
 // libraryLine is the line of an error, as its library counts, and the text after it. Without a line it is 0.
 func libraryLine(text string) (int, string) {
@@ -39,6 +39,7 @@ var explanations = []struct{ says, message, hint string }{
 	{"did not find expected alphabetic or numeric character", "a text cannot begin with & or * without quotes", "put it in quotes"},
 	{"found unknown escape character", "there is no such escape in a text in double quotes", "double the backslash, or use single quotes"},
 	{"block sequence entries are not allowed in this context", "a dash cannot begin a list here", "start the list on a line of its own"},
+	{"did not find expected <document start>", "text follows the end of the value above", "remove it, or check the braces"},
 	{"block collection entries", "a dash cannot begin a list here", "start the list on a line of its own"},
 }
 
@@ -52,10 +53,12 @@ var tabIndent = regexp.MustCompile(`^ *\t\s*\S`)
 // library that reads nodes knows where the text that it is in began, counted from 1. Either error may be nil.
 func (t tree) syntaxError(doc document, old, modern error) diag.Diagnostic {
 	var line, began int
-	var text, says string
+	text, says := "it ends where more must follow", ""
 	if modern != nil {
 		began, says = libraryLine(modern.Error())
-		line, text = max(0, began-1), says
+		if line, text = began, says; !strings.HasPrefix(says, "did not find expected") {
+			line = max(0, began-1) // Errors about single characters have the line counted from 1, others from 0.
+		}
 	}
 	if old != nil && !strings.HasPrefix(says, "found unexpected end of stream") {
 		line, text = libraryLine(old.Error())
@@ -101,7 +104,7 @@ func (t tree) conflict(doc document) (diag.Diagnostic, bool) {
 	}, true
 }
 
-var mismatch = regexp.MustCompile("^cannot unmarshal !!(\\w+)(?: `(.*)`)? into ")
+var mismatch = regexp.MustCompile("(?s)^cannot unmarshal !!(\\w+)(?: `(.*)`)? into ")
 
 // typeErrors turns the decoder's complaints about values into diagnostics, apart from those about lines that have been
 // answered.

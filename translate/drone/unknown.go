@@ -28,6 +28,7 @@ var misspellings = map[string]string{
 	"run":               "commands",
 	"env":               "environment",
 	"environments":      "environment",
+	"secrets":           "environment",
 	"needs":             "depends_on",
 	"dependencies":      "depends_on",
 	"if":                "when",
@@ -111,9 +112,9 @@ func suggestion(word string, names []string) string {
 	return ""
 }
 
-// closest is the name that a word is probably a misspelling of, or "": at most a third of its letters differ.
+// closest is the name that a word is probably a misspelling of, or "": about a third of its letters may differ.
 func closest(word string, names []string) string {
-	best, least := "", len(word)/3+1
+	best, least := "", (len(word)+1)/3+1
 	for _, name := range names {
 		if d := distance(strings.ToLower(word), name); d < least {
 			best, least = name, d
