@@ -54,13 +54,6 @@ func (l *lowering) answerServerKeys() {
 
 func (l *lowering) answerPlatform() {
 	p := l.plan.Pipeline.Platform
-	if p.OS != "" && p.OS != "linux" {
-		l.diags.Add(diag.Diagnostic{
-			Severity: diag.Error, Code: CodePlatform, Position: l.plan.Pipeline.At("platform.os"),
-			Message: fmt.Sprintf("pipelines for %s cannot be translated: scripts and paths are for linux", p.OS),
-			Hint:    "keep a Drone runner for it",
-		})
-	}
 	if p.Variant != "" || p.Version != "" {
 		l.diags.Infof(l.plan.Pipeline.At("platform"), CodePlatform,
 			"nodes are chosen by platform.os and platform.arch; variant and version have no label in Kubernetes")

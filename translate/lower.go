@@ -93,8 +93,8 @@ func lower(p *Plan, o Options, diags *diag.List) *Bundle {
 	}
 	if len(l.tasks) == 0 {
 		l.diags.Add(diag.Diagnostic{
-			Severity: diag.Error, Code: CodeNothingRuns, Position: p.Pipeline.At("steps"),
-			Message: "no step of the pipeline " + p.Pipeline.DisplayName() + " runs in this build",
+			Severity: diag.Warning, Code: CodeNothingRuns, Position: p.Pipeline.At("steps"),
+			Message: "no step of the pipeline " + p.Pipeline.DisplayName() + " runs in this build, which is a success to Drone",
 			Hint:    "give the build's facts with --event, --branch and --ref, or check the steps' when",
 		})
 		return nil

@@ -8,7 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/drone-tekton/drone-runner-tekton/translate/diag"
 	"github.com/drone-tekton/drone-runner-tekton/translate/drone"
 	"github.com/drone-tekton/drone-runner-tekton/workspace"
 )
@@ -93,12 +92,7 @@ func (l *lowering) mountsOf(s *Step) []mount {
 		}
 		v := l.volumes.byName[m.Name]
 		pos := s.Spec.At(fmt.Sprintf("volumes.%d", i))
-		if v == nil {
-			l.diags.Add(diag.Diagnostic{
-				Severity: diag.Error, Code: CodeVolume, Position: pos,
-				Message: fmt.Sprintf("step %q mounts the volume %q, which the pipeline does not declare", s.Name, m.Name),
-				Hint:    "add it to volumes; Drone would leave the mount out without a word",
-			})
+		if v == nil { // Drone leaves the mount out; the check of the file has told.
 			continue
 		}
 		out := mount{volume: l.volumes.ids[m.Name], path: path.Join("/", m.Path), sub: strings.TrimPrefix(path.Join("/", m.SubPath), "/")}

@@ -6,11 +6,15 @@
 package translate
 
 import (
+	"fmt"
+
 	"github.com/drone-tekton/drone-runner-tekton/translate/diag"
 	"github.com/drone-tekton/drone-runner-tekton/translate/drone"
 )
 
-// Pipeline translates one pipeline for one build. The bundle is nil where the diagnostics hold an error.
+// Pipeline translates one pipeline for one build. The bundle is nil where the diagnostics hold an error, and where there
+// is nothing to run: no step matches the build, or the pipeline is for machines that Tekton does not have. A warning says
+// so then.
 func Pipeline(p *drone.Pipeline, f Facts, o Options) (*Bundle, diag.List) {
 	o = o.withDefaults()
 	f = f.forStage(p)
@@ -18,8 +22,16 @@ func Pipeline(p *drone.Pipeline, f Facts, o Options) (*Bundle, diag.List) {
 	if diags.HasErrors() {
 		return nil, diags
 	}
+	if p.Platform.OS != "" && p.Platform.OS != "linux" {
+		diags.Add(diag.Diagnostic{
+			Severity: diag.Warning, Code: CodePlatform, Position: p.At("platform.os"),
+			Message: fmt.Sprintf("the pipeline %s is left out: it is for %s, and scripts and paths are made for linux", p.DisplayName(), p.Platform.OS),
+			Hint:    "keep a Drone runner for it",
+		})
+		return nil, diags
+	}
 	b := lower(plan(p, f, o), o, &diags)
-	if diags.HasErrors() {
+	if b == nil || diags.HasErrors() {
 		return nil, diags
 	}
 	validate(b.Plan, b.PipelineRun, &diags)

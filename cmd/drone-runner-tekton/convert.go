@@ -129,8 +129,16 @@ func (c *conversion) convert(ctx context.Context, s streams, file string) ([]res
 		for _, p := range c.selected(manifest, facts, &diags) {
 			b, list := translate.Pipeline(p, facts, c.options)
 			diags = append(diags, list...)
-			results = append(results, result{p, b})
+			if b != nil {
+				results = append(results, result{p, b})
+			}
 		}
+	}
+	if len(results) == 0 && !diags.HasErrors() {
+		diags.Add(diag.Diagnostic{
+			Severity: diag.Error, Code: translate.CodeNothingRuns, Position: diag.Position{File: file},
+			Message: "there is nothing to run for " + describe(facts), Hint: "choose another build with --event, --branch or --tag",
+		})
 	}
 	if err := report(s.err, diags, c.diagnostics); err != nil {
 		return nil, err
