@@ -126,8 +126,8 @@ func (l *linter) mounts(s *Step) {
 		case l.reserved(v.Name, "_status"):
 			l.errorf(s.At(at+".name"), CodeVolume, "choose another name", "the volume name %q is reserved", v.Name)
 		case !declared:
-			l.errorf(s.At(at+".name"), CodeUndeclared, "declare it under volumes of the pipeline",
-				"the volume %q is mounted and not declared; Drone leaves the mount out without a word", v.Name)
+			l.warnf(s.At(at+".name"), CodeUndeclared, "declare it under volumes of the pipeline",
+				"the volume %q is mounted and not declared; the mount is left out, as in Drone", v.Name)
 		}
 		switch dir := path.Clean(v.Path); {
 		case v.Path == "":

@@ -84,7 +84,7 @@ func TestLintVolumes(t *testing.T) {
 	runLints(t, []lintCase{
 		{rule: "a declared volume", text: mount("v", "/x")},
 		{rule: "an undeclared volume", text: mount("w", "/x"),
-			trusted: `f:8:5: error: the volume "w" is mounted and not declared; Drone leaves the mount out without a word; declare it under volumes of the pipeline [undeclared-volume]`},
+			trusted: `f:8:5: warning: the volume "w" is mounted and not declared; the mount is left out, as in Drone; declare it under volumes of the pipeline [undeclared-volume]`},
 		{rule: "a reserved mount", text: mount("_workspace", "/x"),
 			trusted: `f:8:5: error: the volume name "_workspace" is reserved; choose another name [volume]`},
 		{rule: "reserved in type kubernetes", text: mount("_status", "/x"),
