@@ -2,8 +2,6 @@ package translate
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -191,6 +189,3 @@ func (l *lowering) localhost(s *Step, path, service string) {
 		Hint:    fmt.Sprintf("use the service's name, such as %s, or --layout=pod", service),
 	})
 }
-
-// sortedKeys gives a map's keys in order, so that diagnostics come in the same order every time.
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
