@@ -25,7 +25,7 @@ start_control_plane() {
     --enable-admission-plugins=NodeRestriction --service-cluster-ip-range="$SERVICE_CIDR" --allow-privileged=true \
     --kubelet-client-certificate="$PKI/admin.crt" --kubelet-client-key="$PKI/admin.key" \
     --kubelet-preferred-address-types=InternalIP
-  wait_for 60 'the API server' kubectl get --raw /readyz
+  wait_for 60 'the API server' kubectl --request-timeout=5s get --raw /readyz
   component controller-manager kube-controller-manager --kubeconfig="$KUBECONFIG" --bind-address=127.0.0.1 \
     --service-account-private-key-file="$PKI/service-accounts.key" --root-ca-file="$PKI/ca.crt" \
     --use-service-account-credentials=true --cluster-cidr="$POD_CIDR" --leader-elect=false

@@ -82,6 +82,6 @@ Y
 }
 
 nodes_ready() {
-  [ "$(kubectl get nodes -o jsonpath='{range .items[*]}{.status.conditions[?(@.type=="Ready")].status}{"\n"}{end}' |
+  [ "$(kubectl --request-timeout=5s get nodes -o jsonpath='{range .items[*]}{.status.conditions[?(@.type=="Ready")].status}{"\n"}{end}' |
     grep -c True)" = "${#NODES[@]}" ]
 }

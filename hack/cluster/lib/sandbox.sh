@@ -38,11 +38,7 @@ sandbox_up() {
       bash "$CLUSTER_SRC/lib/sandbox-init.sh" "$1" >"$RUN/log/sandbox.log" 2>&1 </dev/null
   ) &
   wait_for 10 'the sandbox' test -e "$RUN/pid/sandbox-ready"
-  ip link add "$NAME" type veth peer name uplink netns "$(recorded sandbox)"
-  ip address add "$HOST_ADDRESS/17" dev "$NAME"
-  ip link set "$NAME" up
-  in_sandbox ip link set uplink master bridge0 up
-  ip route add "$SERVICE_CIDR" via "$GATEWAY"
+  link_up
   cgroups_up
 }
 
@@ -62,16 +58,30 @@ sandbox_down() {
     kill -KILL "$pid"
     wait_for 30 'the end of the old cluster' gone sandbox
   fi
-  # The kernel drops the network link a moment after the last process.
-  if [ -d "$RUN" ]; then
-    local patience=50
-    while ip link show "$NAME" >/dev/null 2>&1 && ((patience-- > 0)); do sleep 0.2; done
-  fi
-  if ip link show "$NAME" >/dev/null 2>&1; then
-    fail "network link $NAME belongs to a cluster of another CLUSTER_DIR; end that one, or set CLUSTER_NET for this one"
-  fi
+  link_down
   cgroups_down
   rm -rf "$RUN" "$KUBECONFIG" "$CLUSTER_DIR/cluster.env"
+}
+
+# --- the network link
+
+link_up() {
+  ip link add "$NAME" type veth peer name uplink netns "$(recorded sandbox)"
+  ip link set "$NAME" alias "$CLUSTER_DIR" up
+  ip address add "$HOST_ADDRESS/17" dev "$NAME"
+  in_sandbox ip link set uplink master bridge0 up
+  ip route add "$SERVICE_CIDR" via "$GATEWAY"
+}
+
+# link_down: without its processes, the kernel drops the sandbox's network and so the link, but only when the last
+# connection in it has timed out.
+link_down() {
+  local owner
+  owner=$(cat "/sys/class/net/$NAME/ifalias" 2>/dev/null) || return 0
+  if [ -n "$owner" ] && [ "$owner" != "$CLUSTER_DIR" ]; then
+    fail "network $CLUSTER_NET is in use by the cluster of CLUSTER_DIR=$owner; end that, or set CLUSTER_NET for this one"
+  fi
+  ip link delete "$NAME" 2>/dev/null || [ ! -e "/sys/class/net/$NAME" ] # it may go by itself meanwhile
 }
 
 # --- control groups: one for each node, below one of the cluster's own, in each hierarchy of version 1 or in the one of
@@ -81,8 +91,8 @@ cgroup_roots() {
   if [ -e /sys/fs/cgroup/cgroup.controllers ]; then
     echo /sys/fs/cgroup
   else
-    local tasks
-    for tasks in /sys/fs/cgroup/*/tasks; do dirname "$tasks"; done
+    local group
+    for group in /sys/fs/cgroup/*/cgroup.procs; do dirname "$group"; done
   fi
 }
 

@@ -24,5 +24,5 @@ tekton_manifest() {
 tekton_ready() {
   kubectl -n tekton-pipelines wait deployment --for=condition=Available --timeout=1s \
     tekton-pipelines-controller tekton-pipelines-webhook &&
-    kubectl create --dry-run=server -f "$CLUSTER_SRC/manifests/tekton-probe.yaml"
+    kubectl --request-timeout=5s create --dry-run=server -f "$CLUSTER_SRC/manifests/tekton-probe.yaml"
 }
