@@ -105,7 +105,15 @@ func (l *lowering) answerDocker(s *Step) {
 }
 
 func (l *lowering) answerPrivilege(s *Step) {
-	if yes, reason := privileged(s.Spec, l.options.PrivilegedImages); !yes && reason != "" {
+	yes, reason := privileged(s.Spec, l.options.PrivilegedImages)
+	if yes && l.options.Restricted {
+		l.diags.Add(diag.Diagnostic{
+			Severity: diag.Error, Code: CodePrivilege, Position: s.Spec.At("image"),
+			Message: fmt.Sprintf("step %q runs privileged, which the Pod security standard restricted forbids", s.Name),
+			Hint:    "build images without privilege, or use a namespace that allows it",
+		})
+	}
+	if !yes && reason != "" {
 		l.diags.Warnf(s.Spec.At("image"), CodePrivilege,
 			"step %q does not run privileged, though its image usually does: %s", s.Name, reason)
 	}

@@ -78,6 +78,7 @@ func (l *lowering) startTask(d *detached) v1.PipelineTask {
 			Steps: []v1.Step{{
 				Name: "mark", Image: l.options.CloneImage, ImagePullPolicy: corev1.PullIfNotPresent,
 				Command: []string{"/bin/sh", "-c"}, Args: []string{`: > "/starts/$0"`, s.ID},
+				SecurityContext: l.helperSecurity(),
 			}},
 		}},
 	}
@@ -187,8 +188,9 @@ func (l *lowering) waitForStart(pod *corev1.Pod, d *detached) {
 	addPodVolume(pod, volume)
 	pod.Spec.InitContainers = []corev1.Container{{
 		Name: "wait", Image: l.options.CloneImage, ImagePullPolicy: corev1.PullIfNotPresent,
-		Command:      []string{"/bin/sh", "-c", `until [ -e "/starts/$0" ]; do sleep 1; done`, d.unit.step.ID},
-		VolumeMounts: []corev1.VolumeMount{{Name: volume.Name, MountPath: "/starts", SubPath: l.startsPath(claim.Name)}},
+		Command:         []string{"/bin/sh", "-c", `until [ -e "/starts/$0" ]; do sleep 1; done`, d.unit.step.ID},
+		VolumeMounts:    []corev1.VolumeMount{{Name: volume.Name, MountPath: "/starts", SubPath: l.startsPath(claim.Name)}},
+		SecurityContext: l.helperSecurity(),
 	}}
 	if l.storage.decision.AsVolume || claim.AccessMode != corev1.ReadWriteOnce {
 		return

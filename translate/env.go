@@ -60,6 +60,9 @@ func (l *lowering) environmentOf(s *Step, failing bool) environment {
 			env.texts[settingName(key)] = encodeSetting(v.Value)
 		}
 	}
+	if s.Clone && l.options.Restricted { // its image's home belongs to root
+		env.texts["HOME"] = "/tekton/home"
+	}
 	if l.givesNetrc(s) {
 		for name, key := range netrcVariables {
 			env.secrets[name] = &corev1.SecretKeySelector{

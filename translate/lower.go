@@ -104,7 +104,7 @@ func lower(p *Plan, o Options, diags *diag.List) *Bundle {
 
 // placeFiles asks the planner where files live and which steps share a task.
 func (l *lowering) placeFiles(mounts map[*Step][]mount) {
-	request := workspace.Request{Options: l.options.Workspace}
+	request := workspace.Request{Options: l.options.Workspace, Cluster: l.options.Cluster}
 	used := map[string]bool{}
 	for _, s := range l.plan.Steps {
 		if s.Detached {
@@ -113,13 +113,16 @@ func (l *lowering) placeFiles(mounts map[*Step][]mount) {
 		for _, v := range ownVolumes(mounts[s]) {
 			used[v] = true
 		}
-		if !runsInOrder(s) {
-			continue
-		}
-		request.Steps = append(request.Steps, workspace.Step{
+		step := workspace.Step{
 			Name: s.ID, Needs: l.needsInOrder(s), Mounts: mountsKey(mounts[s]), Volumes: ownVolumes(mounts[s]),
 			Alone: s.Policy == Always || s.FailFast,
-		})
+		}
+		if runsInOrder(s) {
+			request.Steps = append(request.Steps, step)
+		}
+		if handlesFailure(s) {
+			request.Handlers = append(request.Handlers, step)
+		}
 	}
 	for _, d := range l.pods {
 		for _, v := range ownVolumes(d.unit.mounts) {
@@ -142,6 +145,12 @@ func (l *lowering) placeFiles(mounts map[*Step][]mount) {
 	}
 	l.named = l.named || len(l.pods) > 0 && !l.podsAreSidecars() || l.options.Name != ""
 	l.storage.run = l.name
+	for _, w := range l.storage.decision.Warnings {
+		l.diags.Warnf(l.plan.Pipeline.At(""), CodeStorage, "%s", w.Text)
+	}
+	for _, p := range l.storage.decision.Problems {
+		l.diags.Errorf(l.plan.Pipeline.At(""), CodeStorage, "%s", p.Text)
+	}
 	l.reportPlaces()
 }
 
@@ -248,6 +257,10 @@ func (l *lowering) bundle() *Bundle {
 	}
 	if !l.named {
 		run.Name, run.GenerateName = "", l.name+"-"
+	}
+	if slices.ContainsFunc(l.storage.decision.Claims, func(c workspace.Claim) bool { return !c.Beside && c.Existing == "" }) {
+		// From Tekton 1.12 on, the claim goes when the run has ended, and not only when it is deleted.
+		run.Annotations["tekton.dev/auto-cleanup-pvc"] = "true"
 	}
 	spec := &v1.PipelineSpec{DisplayName: l.plan.Pipeline.DisplayName()}
 	for _, d := range l.pods {

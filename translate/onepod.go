@@ -134,6 +134,7 @@ func (l *lowering) outcomeStep(name, script string, seen []string) v1.Step {
 		Results: []v1.StepResult{
 			{Name: statusResult, Type: v1.ResultsTypeString}, {Name: failedStepsName, Type: v1.ResultsTypeString},
 		},
+		SecurityContext: l.helperSecurity(),
 	}
 }
 
@@ -192,7 +193,7 @@ func (l *lowering) gateSidecar(spec *v1.TaskSpec, units []*unit, sidecar *v1.Sid
 	mark := v1.Step{
 		Name: startName(s), Image: l.options.CloneImage, ImagePullPolicy: corev1.PullIfNotPresent,
 		Command: []string{"/bin/sh", "-c"}, Args: []string{`: > "` + startsFolder + `/$0"`, s.ID},
-		VolumeMounts: []corev1.VolumeMount{mount},
+		VolumeMounts: []corev1.VolumeMount{mount}, SecurityContext: l.helperSecurity(),
 	}
 	spec.Steps = slices.Insert(spec.Steps, last+1, mark)
 }

@@ -3,6 +3,7 @@ package translate
 import (
 	"time"
 
+	"github.com/drone-tekton/drone-runner-tekton/translate/drone"
 	"github.com/drone-tekton/drone-runner-tekton/workspace"
 )
 
@@ -38,6 +39,13 @@ type Options struct {
 	Timeout time.Duration
 	// Workspace says where files live.
 	Workspace workspace.Options
+	// Cluster is what is known of the cluster that the run is for; nil is nothing.
+	Cluster *workspace.Cluster
+	// Requests and Limits of steps that name none. A request of the pipeline wins over the default, one of the step over
+	// both.
+	Requests, Limits drone.ResourceList
+	// Restricted keeps to Kubernetes' Pod security standard of that name: no step runs as root or can become it.
+	Restricted bool
 	// FSGroup owns the files of volumes, so that images that do not run as root can write there. 0 derives it from the
 	// users that the pipeline names.
 	FSGroup int64

@@ -137,6 +137,15 @@ func (l *lowering) taskRunTemplate(shared map[string]string) v1.PipelineTaskRunT
 	if group := l.fsGroup(); group > 0 {
 		template.SecurityContext = &corev1.PodSecurityContext{FSGroup: &group}
 	}
+	if l.options.Restricted {
+		if template.SecurityContext == nil {
+			template.SecurityContext = &corev1.PodSecurityContext{}
+		}
+		template.SecurityContext.SeccompProfile = &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}
+	}
+	if l.options.Workspace.Spread {
+		template.TopologySpreadConstraints = l.spreadOverNodes()
+	}
 	vars, dollar := environment{texts: shared}.list()
 	if dollar {
 		vars = slices.Insert(vars, 0, dollarEnv)
@@ -148,6 +157,14 @@ func (l *lowering) taskRunTemplate(shared map[string]string) v1.PipelineTaskRunT
 	}
 	template.Env = vars
 	return v1.PipelineTaskRunTemplate{ServiceAccountName: account, PodTemplate: template}
+}
+
+// spreadOverNodes asks the scheduler to use the nodes evenly for one run, where it can.
+func (l *lowering) spreadOverNodes() []corev1.TopologySpreadConstraint {
+	return []corev1.TopologySpreadConstraint{{
+		MaxSkew: 1, TopologyKey: corev1.LabelHostname, WhenUnsatisfiable: corev1.ScheduleAnyway,
+		LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{LabelRun: labelValue(l.name)}},
+	}}
 }
 
 // nodeSelector is where pods may run. A platform that the pipeline names is part of it; without that, an arm build lands
@@ -224,6 +241,9 @@ func (l *lowering) fsGroup() int64 {
 		default:
 			return *user
 		}
+	}
+	if l.options.Restricted {
+		return nonRootUser
 	}
 	return 0
 }

@@ -62,8 +62,9 @@ func (l *lowering) failedStepsStep(t *task) *v1.Step {
 	step := &v1.Step{
 		Name: failedStepsName, Image: l.options.CloneImage, ImagePullPolicy: corev1.PullIfNotPresent,
 		Command: []string{"/bin/sh", "-c"}, Args: []string{listFailed, failedStepsName},
-		Results: []v1.StepResult{{Name: failedStepsName, Type: v1.ResultsTypeString}},
-		OnError: v1.Continue,
+		Results:         []v1.StepResult{{Name: failedStepsName, Type: v1.ResultsTypeString}},
+		OnError:         v1.Continue,
+		SecurityContext: l.helperSecurity(),
 	}
 	return step
 }

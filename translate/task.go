@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/selection"
 
@@ -64,6 +63,7 @@ func (l *lowering) newTask(t *task, shared map[string]string) v1.PipelineTask {
 		Name: t.name, DisplayName: t.displayName(), TaskSpec: spec,
 		Timeout: &metav1.Duration{Duration: l.plan.Timeout},
 	}
+	shareRequests(spec.Steps)
 	l.mountAll(&pt, t.units)
 	return pt
 }
@@ -162,10 +162,44 @@ func (l *lowering) securityContext(s *Step) *corev1.SecurityContext {
 		sc.Privileged = &yes
 	}
 	sc.RunAsUser, sc.RunAsGroup = userOf(s.Spec)
+	if l.options.Restricted {
+		restrict(sc)
+		if s.Clone {
+			sc.RunAsUser = nonRoot()
+		}
+	}
 	if *sc == (corev1.SecurityContext{}) {
 		return nil
 	}
 	return sc
+}
+
+// helperSecurity is the security context of containers that the translation adds.
+func (l *lowering) helperSecurity() *corev1.SecurityContext {
+	if !l.options.Restricted {
+		return nil
+	}
+	sc := &corev1.SecurityContext{RunAsUser: nonRoot()}
+	restrict(sc)
+	return sc
+}
+
+// nonRootUser runs what the translation adds, and the clone step, where nothing may run as root.
+const nonRootUser = 65532
+
+func nonRoot() *int64 {
+	id := int64(nonRootUser)
+	return &id
+}
+
+// restrict keeps a container to the Pod security standard restricted.
+func restrict(sc *corev1.SecurityContext) {
+	yes, no := true, false
+	sc.Privileged = nil
+	sc.AllowPrivilegeEscalation = &no
+	sc.RunAsNonRoot = &yes
+	sc.Capabilities = &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}
+	sc.SeccompProfile = &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}
 }
 
 // userOf is the user and the group that a step names, in numbers; nil where it names none, or one that only the image
@@ -188,42 +222,4 @@ func idOf(name string) *int64 {
 		return nil
 	}
 	return &id
-}
-
-// resources are a step's limits, and the pipeline's requests, which each step gets: a task is a pod of its own here,
-// where Drone's runner splits them over the containers of one. A request is never above the limit.
-func (l *lowering) resources(spec *drone.Step) corev1.ResourceRequirements {
-	var r corev1.ResourceRequirements
-	limits := spec.Resources.Limits
-	if limits.Memory == 0 {
-		limits.Memory = spec.MemLimit
-	}
-	if !l.plan.Pipeline.IsKubernetes() {
-		limits.CPU = 0
-		limits.Memory = spec.MemLimit
-	}
-	r.Limits = resourceList(limits)
-	requests := l.plan.Pipeline.Resources.Requests
-	if limits.CPU > 0 {
-		requests.CPU = min(requests.CPU, limits.CPU)
-	}
-	if limits.Memory > 0 {
-		requests.Memory = min(requests.Memory, limits.Memory)
-	}
-	r.Requests = resourceList(requests)
-	return r
-}
-
-func resourceList(r drone.ResourceList) corev1.ResourceList {
-	list := corev1.ResourceList{}
-	if r.CPU > 0 {
-		list[corev1.ResourceCPU] = *resource.NewMilliQuantity(r.CPU, resource.DecimalSI)
-	}
-	if r.Memory > 0 {
-		list[corev1.ResourceMemory] = *resource.NewQuantity(int64(r.Memory), resource.BinarySI)
-	}
-	if len(list) == 0 {
-		return nil
-	}
-	return list
 }

@@ -33,6 +33,7 @@ func Plan(r Request) Decision {
 	}
 	d.AsVolume = o.Spread
 	placeVolumes(&d, r, o)
+	d.checkClaims(r, o)
 	return d
 }
 
@@ -70,10 +71,10 @@ func placeVolumes(d *Decision, r Request, o Options) {
 			d.because(v.Name, "on the claim, not in memory: several pods share it")
 		}
 	}
-	explainClaims(d, o)
+	d.explainClaims(o)
 }
 
-func explainClaims(d *Decision, o Options) {
+func (d *Decision) explainClaims(o Options) {
 	switch {
 	case len(d.Claims) == 0:
 		return
@@ -83,11 +84,6 @@ func explainClaims(d *Decision, o Options) {
 		d.because("claims", "one claim for each volume, as asked; Tekton's default co-scheduling rejects a task with two")
 	default:
 		d.because("claims", "one claim holds all volumes: Tekton's default co-scheduling rejects a task with two")
-	}
-	if o.Spread {
-		d.because("spread", "the claim is a volume of the tasks, which the affinity assistant does not see, so tasks run on any node")
-	} else {
-		d.because("spread", "tasks that share the claim run on one node, unless the cluster's co-scheduling is disabled")
 	}
 }
 
@@ -101,6 +97,11 @@ func usedByOneTask(volume string, tasks [][]string, r Request) bool {
 		if slices.ContainsFunc(r.Steps, func(s Step) bool {
 			return slices.Contains(task, s.Name) && slices.Contains(s.Volumes, volume)
 		}) {
+			users++
+		}
+	}
+	for _, s := range r.Handlers {
+		if slices.Contains(s.Volumes, volume) {
 			users++
 		}
 	}

@@ -91,6 +91,10 @@ type Request struct {
 	Options Options
 	Volumes []Volume
 	Steps   []Step // in order: a step comes after those that it waits for
+	// Handlers are the steps that run in tasks of their own once something has failed.
+	Handlers []Step
+	// Cluster is what is known of the cluster; nil is nothing.
+	Cluster *Cluster
 	// Outside reports that a Pod that is not one of the run's tasks mounts a volume too.
 	Outside bool
 }
@@ -128,6 +132,8 @@ type Decision struct {
 	// AsVolume mounts claims as volumes of the task, not as workspaces.
 	AsVolume bool
 	Reasons  []Reason
+	// Warnings are what may go wrong with the decision, and Problems what will: there is no use in creating the run.
+	Warnings, Problems []Reason
 }
 
 // Reason is one consideration of a decision, as a sentence.
@@ -138,4 +144,12 @@ type Reason struct {
 
 func (d *Decision) because(topic, text string) {
 	d.Reasons = append(d.Reasons, Reason{Topic: topic, Text: text})
+}
+
+func (d *Decision) warn(topic, text string) {
+	d.Warnings = append(d.Warnings, Reason{Topic: topic, Text: text})
+}
+
+func (d *Decision) problem(topic, text string) {
+	d.Problems = append(d.Problems, Reason{Topic: topic, Text: text})
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/drone-tekton/drone-runner-tekton/translate"
@@ -27,50 +26,6 @@ type conversion struct {
 	strict      bool
 	diagnostics string
 	explain     bool
-}
-
-// choice is a flag that takes one of a few words.
-type choice[T ~string] struct {
-	value   *T
-	allowed []T
-}
-
-func (c choice[T]) String() string {
-	if c.value == nil {
-		return ""
-	}
-	return string(*c.value)
-}
-func (c choice[T]) Type() string { return "string" }
-func (c choice[T]) Set(s string) error {
-	var words []string
-	for _, a := range c.allowed {
-		if s == string(a) {
-			*c.value = a
-			return nil
-		}
-		words = append(words, string(a))
-	}
-	return fmt.Errorf("must be one of %s", strings.Join(words, ", "))
-}
-
-// quantity is a flag that takes an amount as Kubernetes writes it.
-type quantity struct{ value *string }
-
-func (q quantity) String() string {
-	if q.value == nil {
-		return ""
-	}
-	return *q.value
-}
-func (quantity) Type() string { return "quantity" }
-func (q quantity) Set(s string) error {
-	amount, err := resource.ParseQuantity(s)
-	if err != nil || amount.Sign() <= 0 {
-		return fmt.Errorf("must be an amount such as 500Mi or 10Gi")
-	}
-	*q.value = s
-	return nil
 }
 
 func (c *conversion) add(flags *pflag.FlagSet) {
@@ -102,6 +57,11 @@ func (c *conversion) add(flags *pflag.FlagSet) {
 	flags.StringVar(&w.Existing, "claim", "", "existing claim to use instead of making one")
 	flags.BoolVar(&w.Spread, "spread", false, "let steps run on any node; needs ReadWriteMany")
 	flags.Int64Var(&o.FSGroup, "fs-group", 0, "group that may write to volumes, for images that do not run as root")
+	flags.BoolVar(&o.Restricted, "restricted", false, "keep to the Pod security standard restricted: nothing runs as root")
+	flags.Var(millicores{&o.Requests.CPU}, "request-cpu", "CPU that each step asks for, where the pipeline does not say")
+	flags.Var(bytes{&o.Requests.Memory}, "request-memory", "memory that each step asks for, where the pipeline does not say")
+	flags.Var(millicores{&o.Limits.CPU}, "limit-cpu", "CPU that each step may use, where it does not say")
+	flags.Var(bytes{&o.Limits.Memory}, "limit-memory", "memory that each step may use, where it does not say")
 	flags.BoolVar(&c.strict, "strict", false, "fail on warnings")
 	flags.Var(choice[string]{&c.diagnostics, []string{"text", "json"}}, "diagnostics", "form of diagnostics: text or json")
 }
