@@ -22,9 +22,9 @@ type detached struct {
 	runAfter []string // of the task that marks its start
 }
 
-// gated reports whether the Pod waits for its place in the order of steps. A service that only offers a port starts with
-// the run. One that works on files waits, since Drone starts it after the steps before it.
-func (d *detached) gated() bool { return len(d.unit.mounts) > 0 }
+// gated reports whether the Pod waits for its place in the order of steps, since Drone starts it after the steps before
+// it. A service that is its image alone needs nothing of theirs, and starts with the run.
+func (d *detached) gated() bool { return !d.unit.step.Service || len(d.unit.step.Spec.Commands) > 0 }
 
 // startName is the name of the task that marks the start of a detached step.
 func startName(s *Step) string { return slug("start "+s.ID, maxTaskName) }
@@ -70,7 +70,7 @@ const startsVolume = "starts" // the folder of marks, beside the volumes on the 
 // startTask marks the start of a detached step, at its place in the order, by a file that its Pod waits for.
 func (l *lowering) startTask(d *detached) v1.PipelineTask {
 	s := d.unit.step
-	place := l.storage.decision.Places[d.unit.mounts[0].volume]
+	place := l.storage.decision.Places[sourceVolume]
 	pt := v1.PipelineTask{
 		Name: startName(s), DisplayName: "start " + s.Name, RunAfter: d.runAfter,
 		Timeout: &metav1.Duration{Duration: l.plan.Timeout},
@@ -174,16 +174,18 @@ func (l *lowering) pod(d *detached) *corev1.Pod {
 		})
 	}
 	pod.Spec.Containers = []corev1.Container{container}
+	if len(d.unit.mounts) > 0 {
+		l.keepNearTasks(pod)
+	}
 	if d.gated() {
 		l.waitForStart(pod, d)
 	}
 	return pod
 }
 
-// waitForStart holds the Pod back until its start is marked, and on the node where the run's tasks are: on storage that
-// one node alone can use, a Pod elsewhere would keep the claim from them.
+// waitForStart holds the Pod back until its start is marked.
 func (l *lowering) waitForStart(pod *corev1.Pod, d *detached) {
-	claim := l.storage.claim(l.storage.decision.Places[d.unit.mounts[0].volume].Claim)
+	claim := l.storage.claim(l.storage.decision.Places[sourceVolume].Claim)
 	volume := l.storage.claimVolume(claim)
 	addPodVolume(pod, volume)
 	pod.Spec.InitContainers = []corev1.Container{{
@@ -192,6 +194,16 @@ func (l *lowering) waitForStart(pod *corev1.Pod, d *detached) {
 		VolumeMounts:    []corev1.VolumeMount{{Name: volume.Name, MountPath: "/starts", SubPath: l.startsPath(claim.Name)}},
 		SecurityContext: l.helperSecurity(),
 	}}
+}
+
+// keepNearTasks holds the Pod on the node where the run's tasks are: on storage that one node alone can use, a Pod
+// elsewhere would keep the claim from them.
+func (l *lowering) keepNearTasks(pod *corev1.Pod) {
+	place := l.storage.decision.Places[sourceVolume]
+	if place.Claim == "" {
+		return
+	}
+	claim := l.storage.claim(place.Claim)
 	if l.storage.decision.AsVolume || claim.AccessMode != corev1.ReadWriteOnce {
 		return
 	}

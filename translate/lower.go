@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -127,6 +128,10 @@ func (l *lowering) placeFiles(mounts map[*Step][]mount) {
 	for _, d := range l.pods {
 		for _, v := range ownVolumes(d.unit.mounts) {
 			used[v] = true
+			request.Outside = true
+		}
+		if d.gated() { // the mark of its start lies on the claim of the source
+			used[sourceVolume] = true
 			request.Outside = true
 		}
 	}
@@ -263,18 +268,7 @@ func (l *lowering) bundle() *Bundle {
 		run.Annotations["tekton.dev/auto-cleanup-pvc"] = "true"
 	}
 	spec := &v1.PipelineSpec{DisplayName: l.plan.Pipeline.DisplayName()}
-	for _, d := range l.pods {
-		if d.gated() && !l.podsAreSidecars() {
-			spec.Tasks = append(spec.Tasks, l.startTask(d))
-		}
-	}
-	for _, t := range l.tasks {
-		if l.storage.decision.Layout == workspace.Pod {
-			spec.Tasks = append(spec.Tasks, l.onePod(shared))
-			continue
-		}
-		spec.Tasks = append(spec.Tasks, l.pipelineTask(t, shared))
-	}
+	spec.Tasks = l.mainTasks(shared)
 	for _, t := range l.handlers {
 		spec.Finally = append(spec.Finally, l.handlerTask(t, shared))
 	}
@@ -308,6 +302,27 @@ func (l *lowering) bundle() *Bundle {
 	l.warnOfLocalhost()
 	l.answerSecrets(b)
 	return b
+}
+
+// mainTasks are the tasks of the main graph, in the plan's order.
+func (l *lowering) mainTasks(shared map[string]string) []v1.PipelineTask {
+	if l.podsAreSidecars() {
+		return []v1.PipelineTask{l.onePod(shared)}
+	}
+	byIndex := map[int]v1.PipelineTask{}
+	for _, d := range l.pods {
+		if d.gated() {
+			byIndex[d.unit.step.index] = l.startTask(d)
+		}
+	}
+	for _, t := range l.tasks {
+		byIndex[t.units[0].step.index] = l.pipelineTask(t, shared)
+	}
+	var out []v1.PipelineTask
+	for _, i := range slices.Sorted(maps.Keys(byIndex)) {
+		out = append(out, byIndex[i])
+	}
+	return out
 }
 
 func (l *lowering) addUnits(b *Bundle) {

@@ -18,14 +18,16 @@ const (
 )
 
 // addStatusFile gives all steps of a task the file, made of the annotations of its pod as Drone's runner does. Pipelines
-// of type docker do not have it.
-func (l *lowering) addStatusFile(spec *v1.TaskSpec, meta *v1.PipelineTaskMetadata) {
-	if !l.plan.Pipeline.IsKubernetes() {
+// of type docker do not have it. Neither has a pod that goes on after a failure: what the file says could not change, and
+// plugins that miss it look at their environment.
+func (l *lowering) addStatusFile(task *v1.EmbeddedTask, failing bool) {
+	if !l.plan.Pipeline.IsKubernetes() || l.podsAreSidecars() {
 		return
 	}
 	for _, name := range []string{"DRONE_BUILD_STATUS", "DRONE_BUILD_FINISHED", "DRONE_STAGE_STATUS", "DRONE_STAGE_FINISHED"} {
-		meta.Annotations[name] = l.common[true][name]
+		task.Metadata.Annotations[name] = l.common[failing][name]
 	}
+	spec := &task.TaskSpec
 	addVolume(spec, corev1.Volume{Name: statusVolume, VolumeSource: corev1.VolumeSource{
 		DownwardAPI: &corev1.DownwardAPIVolumeSource{Items: []corev1.DownwardAPIVolumeFile{{
 			Path:     statusFile,

@@ -43,7 +43,6 @@ func (l *lowering) handlerTask(t *task, shared map[string]string) v1.PipelineTas
 			steps[i].OnError = v1.Continue
 		}
 	}
-	l.addStatusFile(&pt.TaskSpec.TaskSpec, &pt.TaskSpec.Metadata)
 	if failedSteps := l.failedStepsStep(t); failedSteps != nil {
 		l.addFailedSteps(&pt, *failedSteps)
 	}
@@ -63,6 +62,7 @@ func (l *lowering) newTask(t *task, shared map[string]string) v1.PipelineTask {
 		Name: t.name, DisplayName: t.displayName(), TaskSpec: spec,
 		Timeout: &metav1.Duration{Duration: l.plan.Timeout},
 	}
+	l.addStatusFile(spec, t.units[0].failing)
 	shareRequests(spec.Steps)
 	l.mountAll(&pt, t.units)
 	return pt

@@ -86,6 +86,7 @@ func (c *conversion) convert(ctx context.Context, s streams, file string) ([]res
 	manifest, diags := parseSource(ctx, file, text, facts)
 	var results []result
 	if !diags.HasErrors() {
+		diags = append(diags, translate.ExplainSecrets(manifest)...)
 		for _, p := range c.selected(manifest, facts, &diags) {
 			b, list := translate.Pipeline(p, facts, c.options)
 			diags = append(diags, list...)

@@ -68,6 +68,7 @@ func (c *conversion) lint(cmd *cobra.Command, s streams, file string) (diag.List
 	if diags.HasErrors() {
 		return diags, nil
 	}
+	diags = append(diags, translate.ExplainSecrets(m)...)
 	for _, p := range m.Pipelines {
 		if c.pipeline != "" && p.DisplayName() != c.pipeline {
 			continue
