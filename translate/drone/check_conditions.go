@@ -17,6 +17,13 @@ var events = []string{"push", "pull_request", "tag", "promote", "rollback", "cro
 // pattern checks a condition. Drone never refuses one: what it cannot read does not count, and a condition that does not
 // count lets everything through.
 func (c *checker) pattern(row *Key, v value) bool {
+	for _, n := range patterns(v.node) {
+		if isCostly(n.Value) {
+			c.tell(diag.Error, CodeCondition, n, "use fewer of them",
+				"the pattern has more than %d of * or { in one part, or of ** in all, and could take for ever to match", maxWildcards)
+			return false
+		}
+	}
 	switch v.node.Kind {
 	case yamlv3.SequenceNode:
 		c.patternItems(row, v.node)
@@ -45,6 +52,23 @@ func (c *checker) patternItems(row *Key, list *yamlv3.Node) {
 				"an item of the condition %s is %s; Drone ignores it", row.name(), foundName(item))
 		}
 	}
+}
+
+// maxWildcards bounds what a pattern may have, because the time that Drone's matching takes grows with the length of the
+// text to the power of their number.
+const maxWildcards = 4
+
+// isCostly reports whether matching a pattern could take too long.
+func isCostly(pattern string) bool {
+	across := 0
+	for part := range strings.SplitSeq(pattern, "/") {
+		if part == "**" {
+			across++
+		} else if strings.Count(part, "*") > maxWildcards || strings.Count(part, "{") > maxWildcards {
+			return true
+		}
+	}
+	return across > maxWildcards
 }
 
 // patterns are the texts of a condition that count.

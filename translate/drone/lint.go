@@ -16,7 +16,10 @@ const maxNameLength = 100
 // Lint checks a pipeline by the rules of the linter of Drone's runner for its type, and warns of what no linter of Drone
 // says. Repositories that an administrator of Drone has marked as trusted may do more.
 func Lint(p *Pipeline, trusted bool) diag.List {
-	l := linter{pipeline: p, trusted: trusted, names: map[string]bool{}}
+	l := linter{pipeline: p, trusted: trusted, names: map[string]bool{}, all: map[string]bool{}, declared: map[string]bool{}}
+	for _, s := range slices.Concat(p.Services, p.Steps) {
+		l.all[s.Name] = true
+	}
 	l.volumes()
 	l.steps()
 	l.graph()
@@ -31,6 +34,8 @@ type linter struct {
 	pipeline *Pipeline
 	trusted  bool
 	names    map[string]bool // of the services and steps so far
+	all      map[string]bool // of all services and steps
+	declared map[string]bool // names of volumes
 	list     diag.List
 }
 
@@ -103,29 +108,24 @@ func (l *linter) dependencies(s *Step) {
 		case l.names[name]:
 		case name == CloneName:
 			l.errorf(pos, CodeDependency, "remove it", "there is no step clone to depend on, because cloning is disabled")
-		case l.standsLater(name):
+		case l.all[name]:
 			l.errorf(pos, CodeDependency, fmt.Sprintf("move %q before it", name),
 				"the step %q depends on %q, which stands after it; Drone refuses that", s.Name, name)
 		default:
-			l.errorf(pos, CodeDependency, "correct the name"+suggestion(name, keysOf(l.names)),
+			l.errorf(pos, CodeDependency, "correct the name"+nearest(name, l.names),
 				"the step %q depends on %q, and there is no such step; Drone refuses that", s.Name, name)
 		}
 	}
-}
-
-func (l *linter) standsLater(name string) bool {
-	return slices.ContainsFunc(slices.Concat(l.pipeline.Services, l.pipeline.Steps), func(s *Step) bool { return s.Name == name })
 }
 
 // mounts checks the mounts of a step.
 func (l *linter) mounts(s *Step) {
 	for i, v := range s.Volumes {
 		at := fmt.Sprintf("volumes.%d", i)
-		declared := slices.ContainsFunc(l.pipeline.Volumes, func(d *Volume) bool { return d.Name == v.Name })
 		switch {
 		case l.reserved(v.Name, "_status"):
 			l.errorf(s.At(at+".name"), CodeVolume, "choose another name", "the volume name %q is reserved", v.Name)
-		case !declared:
+		case !l.declared[v.Name]:
 			l.warnf(s.At(at+".name"), CodeUndeclared, "declare it under volumes of the pipeline",
 				"the volume %q is mounted and not declared; the mount is left out, as in Drone", v.Name)
 		}
@@ -140,20 +140,19 @@ func (l *linter) mounts(s *Step) {
 
 // volumes checks the declared volumes.
 func (l *linter) volumes() {
-	seen := map[string]bool{}
 	for _, v := range l.pipeline.Volumes {
 		switch {
 		case v.Name == "":
 			l.errorf(v.At(""), CodeVolume, "add a name", "the volume has no name; Drone refuses it")
 		case l.reserved(v.Name, "_status", "_addons"):
 			l.errorf(v.At("name"), CodeVolume, "choose another name", "the volume name %q is reserved", v.Name)
-		case seen[v.Name]:
+		case l.declared[v.Name]:
 			l.errorf(v.At("name"), CodeDuplicateName, "give every volume a name of its own", "the volume %q is declared twice", v.Name)
 		case v.Temp == nil && v.Host == nil && v.Claim == nil && v.ConfigMap == nil && v.Secret == nil:
 			l.warnf(v.At(""), CodeVolume, "add temp: {}, or another kind",
 				"the volume %q is of no kind that type %s has; Drone leaves it and its mounts out", v.Name, l.pipeline.Type)
 		}
-		seen[v.Name] = true
+		l.declared[v.Name] = true
 		if !l.trusted {
 			l.volumeKind(v)
 		}

@@ -24,7 +24,7 @@ func lintManifest(m *Manifest) diag.List {
 			case name == p.DisplayName():
 				l.errorf(pos, CodeDependency, "remove it", "the pipeline %q depends on itself; Drone refuses that", name)
 			case !names[name]:
-				l.errorf(pos, CodeDependency, "name a pipeline that stands before it"+suggestion(name, keysOf(names)),
+				l.errorf(pos, CodeDependency, "name a pipeline that stands before it"+nearest(name, names),
 					"the pipeline %q depends on %q, and no pipeline of this name stands before it; Drone refuses that",
 					p.DisplayName(), name)
 			}
@@ -59,8 +59,14 @@ func (m *Manifest) inOrder() []*Pipeline {
 	return all
 }
 
-// keysOf are the keys of a set, in order.
-func keysOf(set map[string]bool) []string {
+// maxSuggested is the size of the largest set of names that is searched for one that was meant.
+const maxSuggested = 500
+
+// nearest is the name of a set that a word is probably a misspelling of, as the end of a sentence, or "".
+func nearest(word string, set map[string]bool) string {
+	if len(set) > maxSuggested {
+		return ""
+	}
 	var names []string
 	for name, ok := range set {
 		if ok && name != "" {
@@ -68,5 +74,5 @@ func keysOf(set map[string]bool) []string {
 		}
 	}
 	slices.Sort(names)
-	return names
+	return suggestion(word, names)
 }

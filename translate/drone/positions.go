@@ -1,10 +1,8 @@
 package drone
 
 import (
-	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	yamlv3 "go.yaml.in/yaml/v3"
 
@@ -105,11 +103,16 @@ func (t tree) collect(at map[string]diag.Position, path string, n *yamlv3.Node, 
 	}
 	switch n.Kind {
 	case yamlv3.MappingNode:
-		for _, e := range entries(n) {
-			sub := join(path, e.key.Value)
-			if _, again := at[sub]; again && e.value.Kind != yamlv3.MappingNode { // It replaces what was there.
-				maps.DeleteFunc(at, func(old string, _ diag.Position) bool { return strings.HasPrefix(old, sub+".") })
+		all := entries(n)
+		last := make(map[string]int, len(all))
+		for i, e := range all {
+			last[e.key.Value] = i
+		}
+		for i, e := range all {
+			if winner := last[e.key.Value]; i != winner && all[winner].value.Kind != yamlv3.MappingNode {
+				continue // Another value replaces it. Maps are put together instead.
 			}
+			sub := join(path, e.key.Value)
 			at[sub] = t.position(e.key)
 			t.collect(at, sub, e.value, stop)
 		}

@@ -21,7 +21,7 @@ func Substitute(file string, text []byte, vars map[string]string) ([]byte, diag.
 	if list := checkText(file, text); list.HasErrors() {
 		return nil, list
 	}
-	s := substituter{text: string(text), vars: vars, cursor: cursor{file: file, line: 1}}
+	s := substituter{cursor: newCursor(file, string(text)), text: string(text), vars: vars, told: map[string]int{}}
 	s.run()
 	if s.list.HasErrors() {
 		return nil, s.list.Sorted()
@@ -37,6 +37,7 @@ type substituter struct {
 	vars map[string]string
 	out  strings.Builder
 	list diag.List
+	told map[string]int // the line on which a warning was given last
 }
 
 // maxSubstitutionErrors is how many wrong expressions are reported. Drone stops at the first.
@@ -169,14 +170,14 @@ func (s *substituter) examine(expression string) {
 		"%s is no variable of the build, so %s becomes empty before the file is read", name, expression)
 }
 
-// warn adds a warning about the text at the cursor, unless that is in a comment.
+// warn adds a warning about the text at the cursor, once on a line, and none about comments.
 func (s *substituter) warn(code diag.Code, hint, format string, args ...any) {
-	if s.inComment(s.text) {
+	message := fmt.Sprintf(format, args...)
+	if s.comment || s.told[message] == s.line {
 		return
 	}
-	s.list.Add(diag.Diagnostic{
-		Severity: diag.Warning, Code: code, Position: s.position(s.text), Message: fmt.Sprintf(format, args...), Hint: hint,
-	})
+	s.told[message] = s.line
+	s.list.Add(diag.Diagnostic{Severity: diag.Warning, Code: code, Position: s.position(s.text), Message: message, Hint: hint})
 }
 
 // shellForms are expressions that shells have and Drone has not.
@@ -215,7 +216,7 @@ func (s *substituter) invalid(err error) {
 		}
 	}
 	where := ""
-	if s.inComment(s.text) {
+	if s.comment {
 		where = ", also in a comment"
 	}
 	s.list.Add(diag.Diagnostic{

@@ -112,8 +112,14 @@ func suggestion(word string, names []string) string {
 	return ""
 }
 
+// maxWord is the length of the longest word, in bytes, that is worth a search for what was meant.
+const maxWord = 100
+
 // closest is the name that a word is probably a misspelling of, or "": about a third of its letters may differ.
 func closest(word string, names []string) string {
+	if len(word) > maxWord {
+		return ""
+	}
 	best, least := "", (len(word)+1)/3+1
 	for _, name := range names {
 		if d := distance(strings.ToLower(word), name); d < least {
