@@ -1,10 +1,13 @@
 package translate
 
 import (
-	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
+
+	buildkite "github.com/buildkite/yaml"
+	"sigs.k8s.io/yaml"
 )
 
 // settingName is the environment variable of a plugin's setting. Drone puts the key in upper case and changes nothing
@@ -22,7 +25,7 @@ func encodeSetting(v any) string {
 			case []any, map[any]any, map[string]any:
 				return encodeJSON(v)
 			}
-			texts[i] = encodeScalar(item)
+			texts[i] = encodeItem(item)
 		}
 		return strings.Join(texts, ",")
 	case map[any]any, map[string]any:
@@ -45,30 +48,30 @@ func encodeScalar(v any) string {
 	}
 }
 
+// encodeItem is a plain value in a list, where Drone writes numbers that are none as YAML does.
+func encodeItem(v any) string {
+	switch f, _ := v.(float64); {
+	case math.IsNaN(f):
+		return ".nan"
+	case math.IsInf(f, 1):
+		return ".inf"
+	case math.IsInf(f, -1):
+		return "-.inf"
+	default:
+		return encodeScalar(v)
+	}
+}
+
+// encodeJSON goes through YAML, as Drone does, with the same effects: a text such as 1e3, which the reader of the file
+// takes for a text, is a number to the writer of JSON.
 func encodeJSON(v any) string {
-	out, err := json.Marshal(jsonable(v))
+	text, err := buildkite.Marshal(v)
+	if err != nil {
+		return ""
+	}
+	out, err := yaml.YAMLToJSON(text)
 	if err != nil { // Infinity and NaN have no JSON; Drone's encoder gives nothing for them.
 		return ""
 	}
 	return string(out)
-}
-
-// jsonable gives maps string keys, as JSON has no others.
-func jsonable(v any) any {
-	switch v := v.(type) {
-	case map[any]any:
-		m := make(map[string]any, len(v))
-		for k, item := range v {
-			m[encodeScalar(k)] = jsonable(item)
-		}
-		return m
-	case []any:
-		l := make([]any, len(v))
-		for i, item := range v {
-			l[i] = jsonable(item)
-		}
-		return l
-	default:
-		return v
-	}
 }
