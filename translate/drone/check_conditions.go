@@ -14,13 +14,14 @@ import (
 // events are the names that Drone's server gives to events.
 var events = []string{"push", "pull_request", "tag", "promote", "rollback", "cron", "custom"}
 
-// pattern checks a condition. Drone never refuses one: what it cannot read does not count, and a condition that does not
-// count lets everything through.
+// pattern checks a condition. Drone never refuses one: what it cannot read does not count, and a condition that does
+// not count lets everything through.
 func (c *checker) pattern(row *Key, v value) bool {
 	for _, n := range patterns(v.node) {
 		if isCostly(n.Value) {
 			c.tell(diag.Error, CodeCondition, n, "use fewer of them",
-				"the pattern has more than %d of * or { in one part, or of ** in all, and could take for ever to match", maxWildcards)
+				"the pattern has more than %d of * or { in one part, or of ** in all, and could take for ever to match",
+				maxWildcards)
 			return false
 		}
 	}
@@ -32,7 +33,8 @@ func (c *checker) pattern(row *Key, v value) bool {
 			switch {
 			case e.key.Value != "include" && e.key.Value != "exclude":
 				c.tell(diag.Warning, CodeCondition, e.key, "only include and exclude are possible here",
-					"%s in the condition %s is ignored by Drone%s", e.key.Value, row.name(), suggestion(e.key.Value, []string{"include", "exclude"}))
+					"%s in the condition %s is ignored by Drone%s",
+					e.key.Value, row.name(), suggestion(e.key.Value, []string{"include", "exclude"}))
 			case isNull(e.value):
 			case e.value.Kind != yamlv3.SequenceNode:
 				c.tell(diag.Warning, CodeCondition, e.value, "start a list: a dash before each pattern",
@@ -54,8 +56,8 @@ func (c *checker) patternItems(row *Key, list *yamlv3.Node) {
 	}
 }
 
-// maxWildcards bounds what a pattern may have, because the time that Drone's matching takes grows with the length of the
-// text to the power of their number.
+// maxWildcards bounds what a pattern may have, because the time that Drone's matching takes grows with the length of
+// the text to the power of their number.
 const maxWildcards = 4
 
 // isCostly reports whether matching a pattern could take too long.

@@ -6,8 +6,8 @@ import (
 	"github.com/drone-tekton/drone-runner-tekton/translate/diag"
 )
 
-// settings checks the settings of a plugin. Any YAML is allowed; what is told is where the plugin gets something else than
-// was written.
+// settings checks the settings of a plugin. Any YAML is allowed; what is told is where the plugin gets something else
+// than was written.
 func (c *checker) settings(row *Key, n *yamlv3.Node) bool {
 	if n.Kind != yamlv3.MappingNode {
 		return c.wrong(row, n)
@@ -45,7 +45,7 @@ func (c *checker) setting(name string, n *yamlv3.Node) {
 		for _, e := range entries(n) {
 			if e.key.Value == "from_secret" {
 				c.tell(diag.Warning, CodeNestedSecret, e.key, "use from_secret directly below the setting",
-					"from_secret inside the list or map of the setting %s is not resolved: the plugin gets the name of the secret", name)
+					"from_secret inside the list or map of the setting %s is not resolved: the plugin gets the secret's name", name)
 				continue
 			}
 			c.setting(name, e.value)

@@ -170,7 +170,7 @@ func TestSettingsThatSurprise(t *testing.T) {
 		{"a secret and more", step + "    a: {from_secret: s, x: y}\n",
 			"f:8:25: warning: x beside from_secret is ignored by Drone [unknown-key]"},
 		{"a secret in a list", step + "    a: [{from_secret: s}]\n",
-			"f:8:10: warning: from_secret inside the list or map of the setting a is not resolved: the plugin gets the name of the secret; use from_secret directly below the setting [nested-secret]"},
+			"f:8:10: warning: from_secret inside the list or map of the setting a is not resolved: the plugin gets the secret's name; use from_secret directly below the setting [nested-secret]"},
 	})
 }
 

@@ -31,7 +31,8 @@ func examineCPU(c *checker, _ *Key, v value) {
 // examineMode tells of file modes that were written without the zero that makes them octal.
 func examineMode(c *checker, _ *Key, v value) {
 	n, ok := scalarOf(v.node).(int)
-	if text := v.node.Value; ok && !strings.HasPrefix(text, "0") && len(text) == 3 && strings.Trim(text, "01234567") == "" {
+	text := v.node.Value
+	if ok && !strings.HasPrefix(text, "0") && len(text) == 3 && strings.Trim(text, "01234567") == "" {
 		c.tell(diag.Warning, CodeMode, v.node, "write 0"+text, "the mode %s is decimal: it is %#o in octal", text, n)
 	}
 }

@@ -13,9 +13,9 @@ type document struct {
 	text []byte
 }
 
-// split cuts a file into documents as Drone does, before any YAML is parsed: by lines that begin with "---", up to a line
-// that begins with "...". Line endings become "\n". Drone scans lines of at most 64 KiB and silently loses the file from
-// a longer one on; split keeps such lines and warns.
+// split cuts a file into documents as Drone does, before any YAML is parsed: by lines that begin with "---", up to a
+// line that begins with "...". Line endings become "\n". Drone scans lines of at most 64 KiB and silently loses the
+// file from a longer one on; split keeps such lines and warns.
 func split(file string, text []byte) ([]document, diag.List) {
 	var (
 		docs []document

@@ -23,12 +23,13 @@ const (
 	evaluationMemory = 256 << 20 // bytes of heap and stacks beyond what the process had
 )
 
-// Evaluate turns a configuration that is a program into YAML, as Drone's server does: Starlark in files that end in .star,
-// .starlark or .script, and jsonnet in files that end in .jsonnet. Any other file is returned as it is. The program sees
-// the repository and the build that Drone's server would show it; either may be nil. It can load nothing else.
+// Evaluate turns a configuration that is a program into YAML, as Drone's server does: Starlark in files that end in
+// .star, .starlark or .script, and jsonnet in files that end in .jsonnet. Any other file is returned as it is. The
+// program sees the repository and the build that Drone's server would show it; either may be nil. It can load nothing
+// else.
 //
-// A Starlark program that takes too long is stopped. A jsonnet program cannot be: Evaluate returns, but the program goes
-// on until it ends by itself or the process does.
+// A Starlark program that takes too long is stopped. A jsonnet program cannot be: Evaluate returns, but the program
+// goes on until it ends by itself or the process does.
 func Evaluate(ctx context.Context, file string, text []byte, repo *api.Repo, build *api.Build) ([]byte, diag.List) {
 	var run func(stop <-chan error) ([]byte, diag.List, error)
 	facts := factsOf(repo, build)

@@ -16,8 +16,9 @@ import (
 // jsonnetStack is the depth of calls that Drone's server allows.
 const jsonnetStack = 500
 
-// evaluateJsonnet evaluates a program to an object, or to a list of them. It finds the facts under the names that Drone's
-// server gives them: std.extVar("build.event"), std.extVar("repo.name"), std.extVar("build.param.NAME"). All are texts.
+// evaluateJsonnet evaluates a program to an object, or to a list of them. It finds the facts under the names that
+// Drone's server gives them: std.extVar("build.event"), std.extVar("repo.name"), std.extVar("build.param.NAME"). All
+// are texts.
 func evaluateJsonnet(file string, text []byte, f facts) ([]byte, diag.List, error) {
 	vm := jsonnet.MakeVM()
 	vm.MaxStack = jsonnetStack
@@ -50,8 +51,8 @@ func evaluateJsonnet(file string, text []byte, f facts) ([]byte, diag.List, erro
 	return out, nil, err
 }
 
-// limitRecursion makes every call count as one. A call that is marked tailstrict does not count for the library's limit,
-// but takes stack all the same, and the end of Go's stack is the end of the process.
+// limitRecursion makes every call count as one. A call that is marked tailstrict does not count for the library's
+// limit, but takes stack all the same, and the end of Go's stack is the end of the process.
 func limitRecursion(n ast.Node) {
 	if call, ok := n.(*ast.Apply); ok {
 		call.TailStrict = false
@@ -66,7 +67,8 @@ func limitRecursion(n ast.Node) {
 type noImports struct{}
 
 func (noImports) Import(_, path string) (jsonnet.Contents, string, error) {
-	return jsonnet.Contents{}, "", fmt.Errorf("import of %s is not possible here: evaluate with drone jsonnet, and convert the result", path)
+	err := fmt.Errorf("import of %s is not possible here: evaluate with drone jsonnet, and convert the result", path)
+	return jsonnet.Contents{}, "", err
 }
 
 // jsonnetError finds the place of an error in the program.
@@ -79,7 +81,8 @@ func jsonnetError(file string, err error) error {
 		runtime jsonnet.RuntimeError
 	)
 	at := func(loc ast.LocationRange, message string) error {
-		return positioned{line: loc.Begin.Line, column: loc.Begin.Column, message: "jsonnet: " + strings.TrimSuffix(message, ".")}
+		message = "jsonnet: " + strings.TrimSuffix(message, ".")
+		return positioned{line: loc.Begin.Line, column: loc.Begin.Column, message: message}
 	}
 	switch {
 	case errors.As(err, &static):

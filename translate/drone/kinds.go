@@ -28,10 +28,12 @@ func (m *Manifest) otherKind(t tree, kind string) diag.List {
 		d.Message = "the signature is not verified here; Drone's server does that for protected repositories"
 	case "cron":
 		d.Severity, d.Code = diag.Info, CodeCron
-		d.Message, d.Hint = "documents of kind cron have no effect, as in Drone", "set the schedule in the repository's settings in Drone"
+		d.Message = "documents of kind cron have no effect, as in Drone"
+		d.Hint = "set the schedule in the repository's settings in Drone"
 	case "registry":
 		d.Severity, d.Code = diag.Warning, CodeRegistry
-		d.Message, d.Hint = "documents of kind registry have no effect, as in Drone's runners", "use image_pull_secrets"
+		d.Message = "documents of kind registry have no effect, as in Drone's runners"
+		d.Hint = "use image_pull_secrets"
 	case "template":
 		d.Severity, d.Code = diag.Error, CodeTemplate
 		d.Message = fmt.Sprintf("the file calls the template %s, which is stored in Drone's server and expanded there",
@@ -89,6 +91,7 @@ func noKind(t tree) diag.List {
 // notDrone answers a document that is not even a map.
 func notDrone(t tree) diag.List {
 	var list diag.List
-	list.Errorf(t.position(t.root), CodeNotDrone, "not a Drone file: a document must be a map of keys, found %s", foundName(t.root))
+	list.Errorf(t.position(t.root), CodeNotDrone,
+		"not a Drone file: a document must be a map of keys, found %s", foundName(t.root))
 	return list
 }

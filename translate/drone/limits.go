@@ -29,7 +29,8 @@ func checkText(file string, text []byte) diag.List {
 	}
 	if at := indexNotText(text); at >= 0 {
 		r, _ := utf8.DecodeRune(text[at:])
-		what, hint := fmt.Sprintf("the character %U is not allowed in YAML", r), "remove it, or write it as an escape in double quotes"
+		what := fmt.Sprintf("the character %U is not allowed in YAML", r)
+		hint := "remove it, or write it as an escape in double quotes"
 		if r == utf8.RuneError {
 			what, hint = "the file is not UTF-8 text", "save it as UTF-8"
 		}
@@ -71,7 +72,8 @@ func isNotText(r rune) bool {
 func positionOf(file string, text []byte, at int) diag.Position {
 	before := text[:at]
 	line := bytes.Count(before, []byte{'\n'})
-	return diag.Position{File: file, Line: line + 1, Column: utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1}
+	column := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
+	return diag.Position{File: file, Line: line + 1, Column: column + 1}
 }
 
 // tooDeep reports the line on which nesting passes a generous bound, without parsing: the YAML libraries recurse, and
@@ -106,7 +108,8 @@ func (t tree) measure() diag.List {
 	case whole.depth > maxDepth:
 		list.Errorf(t.position(t.root), CodeTooLarge, "maps and lists are nested more than %d deep", maxDepth)
 	case whole.nodes > maxNodes:
-		list.Errorf(t.position(t.root), CodeTooLarge, "the document has more than %d keys and values, aliases written out", maxNodes)
+		list.Errorf(t.position(t.root), CodeTooLarge,
+			"the document has more than %d keys and values, aliases written out", maxNodes)
 	}
 	return list
 }

@@ -13,10 +13,13 @@ import (
 // maxNameLength is the longest name of a step that Drone's runners take, in characters.
 const maxNameLength = 100
 
-// Lint checks a pipeline by the rules of the linter of Drone's runner for its type, and warns of what no linter of Drone
-// says. Repositories that an administrator of Drone has marked as trusted may do more.
+// Lint checks a pipeline by the rules of the linter of Drone's runner for its type, and warns of what no linter of
+// Drone says. Repositories that an administrator of Drone has marked as trusted may do more.
 func Lint(p *Pipeline, trusted bool) diag.List {
-	l := linter{pipeline: p, trusted: trusted, names: map[string]bool{}, all: map[string]bool{}, declared: map[string]bool{}}
+	l := linter{
+		pipeline: p, trusted: trusted,
+		names: map[string]bool{}, all: map[string]bool{}, declared: map[string]bool{},
+	}
 	for _, s := range slices.Concat(p.Services, p.Steps) {
 		l.all[s.Name] = true
 	}
@@ -87,7 +90,8 @@ func (l *linter) step(s *Step, noun string) {
 func (l *linter) name(s *Step) {
 	switch {
 	case utf8.RuneCountInString(s.Name) > maxNameLength:
-		l.errorf(s.At("name"), CodeStepName, "shorten it", "the name has more than %d characters; Drone refuses it", maxNameLength)
+		l.errorf(s.At("name"), CodeStepName, "shorten it",
+			"the name has more than %d characters; Drone refuses it", maxNameLength)
 	case !l.names[s.Name]:
 	case s.Name == CloneName && !l.pipeline.Clone.Disable:
 		l.errorf(s.At("name"), CodeDuplicateName, "rename it, or set clone.disable: true",
@@ -133,7 +137,8 @@ func (l *linter) mounts(s *Step) {
 		case v.Path == "":
 			l.errorf(s.At(at), CodeVolume, "add a path", "the mount of the volume %q has no path", v.Name)
 		case dir == "/run/drone" || strings.HasPrefix(dir, "/run/drone/"):
-			l.errorf(s.At(at+".path"), CodeVolume, "choose another path", "nothing can be mounted below /run/drone, which is Drone's own")
+			l.errorf(s.At(at+".path"), CodeVolume, "choose another path",
+				"nothing can be mounted below /run/drone, which is Drone's own")
 		}
 	}
 }
@@ -147,7 +152,8 @@ func (l *linter) volumes() {
 		case l.reserved(v.Name, "_status", "_addons"):
 			l.errorf(v.At("name"), CodeVolume, "choose another name", "the volume name %q is reserved", v.Name)
 		case l.declared[v.Name]:
-			l.errorf(v.At("name"), CodeDuplicateName, "give every volume a name of its own", "the volume %q is declared twice", v.Name)
+			l.errorf(v.At("name"), CodeDuplicateName, "give every volume a name of its own",
+				"the volume %q is declared twice", v.Name)
 		case v.Temp == nil && v.Host == nil && v.Claim == nil && v.ConfigMap == nil && v.Secret == nil:
 			l.warnf(v.At(""), CodeVolume, "add temp: {}, or another kind",
 				"the volume %q is of no kind that type %s has; Drone leaves it and its mounts out", v.Name, l.pipeline.Type)

@@ -8,8 +8,8 @@ import (
 	"github.com/drone-tekton/drone-runner-tekton/translate/diag"
 )
 
-// lintManifest checks what Drone's server checks before it creates a build: names of pipelines, what they depend on, and
-// the platforms of docker pipelines.
+// lintManifest checks what Drone's server checks before it creates a build: names of pipelines, what they depend on,
+// and the platforms of docker pipelines.
 func lintManifest(m *Manifest) diag.List {
 	l := linter{}
 	names := map[string]bool{}
@@ -53,7 +53,8 @@ func (l *linter) platform(p *Pipeline) {
 func (m *Manifest) inOrder() []*Pipeline {
 	all := slices.Clone(m.Pipelines)
 	for _, s := range m.Skipped {
-		all = append(all, &Pipeline{Name: s.Name, Type: s.Type, Positions: Positions{at: map[string]diag.Position{"": s.Position}}})
+		at := map[string]diag.Position{"": s.Position}
+		all = append(all, &Pipeline{Name: s.Name, Type: s.Type, Positions: Positions{at: at}})
 	}
 	slices.SortStableFunc(all, func(a, b *Pipeline) int { return cmp.Compare(a.At("").Line, b.At("").Line) })
 	return all

@@ -11,9 +11,9 @@ import (
 	"github.com/drone-tekton/drone-runner-tekton/translate/diag"
 )
 
-// Parse reads a Drone file: its documents, decoded as Drone's runners do, and everything that there is to say about them
-// by Drone's rules, apart from Lint's. It never panics. The manifest is whole only when the list has no errors; otherwise
-// it holds what could be read. Substitution of ${…} is the caller's, before.
+// Parse reads a Drone file: its documents, decoded as Drone's runners do, and everything that there is to say about
+// them by Drone's rules, apart from Lint's. It never panics. The manifest is whole only when the list has no errors;
+// otherwise it holds what could be read. Substitution of ${…} is the caller's, before.
 func Parse(file string, text []byte) (*Manifest, diag.List) {
 	m := &Manifest{File: file}
 	if list := checkText(file, text); list.HasErrors() {
@@ -69,7 +69,8 @@ func (m *Manifest) read(doc document) (list diag.List) {
 		}
 	}()
 	if line, deep := tooDeep(doc.text); deep {
-		list.Errorf(diag.Position{File: m.File, Line: doc.line + line - 1}, CodeTooLarge, "maps and lists are nested too deep")
+		pos := diag.Position{File: m.File, Line: doc.line + line - 1}
+		list.Errorf(pos, CodeTooLarge, "maps and lists are nested too deep")
 		return list
 	}
 	if err := t.load(doc); err != nil {
@@ -160,8 +161,8 @@ func (m *Manifest) addSecret(t tree, doc document) diag.List {
 	return list
 }
 
-// decode fills a struct with the library that Drone uses, and returns what that library refuses beyond what the check of
-// keys has told.
+// decode fills a struct with the library that Drone uses, and returns what that library refuses beyond what the check
+// of keys has told.
 func (t tree) decode(doc document, into any, checked *checker) diag.List {
 	err := yaml.Unmarshal(doc.text, into)
 	if err == nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/drone-tekton/drone-runner-tekton/translate/diag"
 )
 
-// tree is a document as YAML nodes. It serves the places of keys and the check of keys; values are decoded by the library
-// that Drone uses.
+// tree is a document as YAML nodes. It serves the places of keys and the check of keys; values are decoded by the
+// library that Drone uses.
 type tree struct {
 	file string
 	line int          // of the file, where the document starts
@@ -49,11 +49,12 @@ func resolve(n *yamlv3.Node) *yamlv3.Node {
 
 // isMerge reports whether a key is the merge key.
 func isMerge(key *yamlv3.Node) bool {
-	return key.Kind == yamlv3.ScalarNode && key.Value == "<<" && key.Style&(yamlv3.SingleQuotedStyle|yamlv3.DoubleQuotedStyle) == 0
+	const quoted = yamlv3.SingleQuotedStyle | yamlv3.DoubleQuotedStyle
+	return key.Kind == yamlv3.ScalarNode && key.Value == "<<" && key.Style&quoted == 0
 }
 
-// entries lists a mapping's keys in the order in which Drone's decoder sets them, those of merged mappings at the place of
-// the merge key. A later entry of the same key overrides an earlier one, also when the later one comes from a merge.
+// entries lists a mapping's keys in the order in which Drone's decoder sets them, those of merged mappings at the place
+// of the merge key. A later entry of the same key overrides an earlier one, also when the later one comes from a merge.
 func entries(m *yamlv3.Node) []entry {
 	m = resolve(m)
 	if m == nil || m.Kind != yamlv3.MappingNode {

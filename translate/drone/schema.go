@@ -41,18 +41,18 @@ type Shape string
 
 // The shapes that Drone's decoder tells apart.
 const (
-	Text       Shape = "a text"
-	Flag       Shape = "true or false"
-	Number     Shape = "a whole number"
-	Texts      Shape = "a list of texts"
-	TextMap    Shape = "a map of texts"
-	Variables  Shape = "a map of texts or from_secret"
-	Settings   Shape = "a map of values or from_secret"
-	Size       Shape = "a number of bytes, or a size such as 512MiB"
-	Pattern    Shape = "a pattern, a list of patterns, or include and exclude"
-	Map        Shape = "a map"
-	Maps       Shape = "a list of maps"
-	Unexamined Shape = "anything"
+	aText           Shape = "a text"
+	aFlag           Shape = "true or false"
+	aNumber         Shape = "a whole number"
+	someTexts       Shape = "a list of texts"
+	textsByName     Shape = "a map of texts"
+	variablesByName Shape = "a map of texts or from_secret"
+	settingsByName  Shape = "a map of values or from_secret"
+	aSize           Shape = "a number of bytes, or a size such as 512MiB"
+	aPattern        Shape = "a pattern, a list of patterns, or include and exclude"
+	aMap            Shape = "a map"
+	someMaps        Shape = "a list of maps"
+	anything        Shape = "anything"
 )
 
 // Status says who acts on a key.
@@ -73,8 +73,8 @@ const (
 type Key struct {
 	// Kind is the kind of document that has the key.
 	Kind string
-	// Path is the keys from the document's root down, joined by dots; "[]" stands for the items of a list. Services have
-	// the keys of steps.
+	// Path is the keys from the document's root down, joined by dots; "[]" stands for the items of a list. Services
+	// have the keys of steps.
 	Path string
 	// Types that have the key. Documents of other kinds than pipeline have no type.
 	Types Types
@@ -83,8 +83,19 @@ type Key struct {
 	// Becomes says in a phrase what the key turns into, or why into nothing.
 	Becomes string
 
-	// examine looks at a value of the right shape. It may be nil.
-	examine func(c *checker, key *Key, v value)
+	examine examiner // may be nil
+}
+
+// examiner looks at a value of the right shape.
+type examiner func(c *checker, key *Key, v value)
+
+// row is a key of the table, apart from its kind.
+func row(path string, types Types, shape Shape, status Status, becomes string, examine ...examiner) Key {
+	k := Key{Path: path, Types: types, Shape: shape, Status: status, Becomes: becomes}
+	if len(examine) > 0 {
+		k.examine = examine[0]
+	}
+	return k
 }
 
 // name is the last key of the path.
@@ -99,9 +110,6 @@ var keys = sync.OnceValue(func() []Key {
 	add := func(kind string, rows ...Key) {
 		for _, row := range rows {
 			row.Kind = kind
-			if row.Types == 0 {
-				row.Types = OfBoth
-			}
 			all = append(all, row)
 		}
 	}

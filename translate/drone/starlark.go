@@ -53,7 +53,10 @@ func evaluateStarlark(stop <-chan error, file string, text []byte, f facts) ([]b
 	}
 	main, ok := globals["main"].(starlark.Callable)
 	if !ok {
-		return nil, nil, positioned{message: "the program has no function main(ctx)", hint: "define main, and return a pipeline or a list of them"}
+		return nil, nil, positioned{
+			message: "the program has no function main(ctx)",
+			hint:    "define main, and return a pipeline or a list of them",
+		}
 	}
 	value, err := starlark.Call(thread, main, starlark.Tuple{starlarkContext(f)}, nil)
 	if err != nil {
@@ -142,11 +145,11 @@ func starlarkError(err error) error {
 			}
 		}
 	}
-	return fmt.Errorf("Starlark: %w", err)
+	return fmt.Errorf("running the Starlark program: %w", err)
 }
 
-// starlarkWriter writes values as JSON, in the order of the program. It knows its limits: values can contain themselves,
-// or be many times larger than what they take in memory.
+// starlarkWriter writes values as JSON, in the order of the program. It knows its limits: values can contain
+// themselves, or be many times larger than what they take in memory.
 type starlarkWriter struct{ bytes.Buffer }
 
 func (w *starlarkWriter) value(v starlark.Value, depth int) error {

@@ -13,10 +13,10 @@ import (
 	"github.com/drone-tekton/drone-runner-tekton/translate/diag"
 )
 
-// Substitute replaces ${…} in the raw text of a file, as Drone's runners do before they parse it: in comments too, by the
-// empty text for an unknown variable, and by a quoted Go string for a value with a line break. The text is Drone's byte
-// for byte; what surprises in it is told by warnings. Where an expression is not valid, there is an error with its place
-// and no text.
+// Substitute replaces ${…} in the raw text of a file, as Drone's runners do before they parse it: in comments too, by
+// the empty text for an unknown variable, and by a quoted Go string for a value with a line break. The text is Drone's
+// byte for byte; what surprises in it is told by warnings. Where an expression is not valid, there is an error with its
+// place and no text.
 func Substitute(file string, text []byte, vars map[string]string) ([]byte, diag.List) {
 	if list := checkText(file, text); list.HasErrors() {
 		return nil, list
@@ -29,8 +29,8 @@ func Substitute(file string, text []byte, vars map[string]string) ([]byte, diag.
 	return []byte(s.out.String()), s.list.Sorted()
 }
 
-// substituter walks through a text. The library does the expressions, one at a time; the text between them is done here,
-// because the library takes a time that grows with the square of the escapes, and does not say where an error is.
+// substituter walks through a text. The library does the expressions, one at a time; the text between them is done
+// here, because the library takes a time that grows with the square of the escapes, and does not say where an error is.
 type substituter struct {
 	cursor
 	text string
@@ -78,15 +78,16 @@ func (s *substituter) escape(rest string) {
 		kept := map[byte]string{'\\': `\\\\`, '/': `\\/`}[rest[1]]
 		s.warn(CodeDollars, fmt.Sprintf("write %s to keep both characters", kept),
 			"Drone turns %s into %s everywhere in the file", rest[:2], rest[1:2])
-	} else if len(rest) < 3 || !isNameStart(rest[2]) && rest[2] != '{' {
+	} else if len(rest) < 3 || !isWord(rest[2]) && !strings.ContainsRune("{(", rune(rest[2])) {
+		// Before a name, a number or a bracket, two dollars are the documented way to leave one to the shell.
 		s.warn(CodeDollars, "write $$$$ to keep two", "Drone turns $$ into $ everywhere in the file")
 	}
 	s.out.WriteByte(rest[1])
 	s.advance(s.text, 2)
 }
 
-// expression replaces the expression at the cursor. Where it is not valid, it reports an error and false, and passes the
-// two first characters only, so that an expression inside it is seen too.
+// expression replaces the expression at the cursor. Where it is not valid, it reports an error and false, and passes
+// the two first characters only, so that an expression inside it is seen too.
 func (s *substituter) expression() bool {
 	template, length, err := s.parse()
 	if err != nil {
@@ -152,6 +153,9 @@ func (s *substituter) execute(template *envsubst.Template) (value string, err er
 // expressionForm splits an expression into length sign, name, and operator.
 var expressionForm = regexp.MustCompile(`^\$\{(#?)([\pL\pN_]+)(:[-=+?]|=)?`)
 
+// oddSubstring is an expression for a substring whose offset or length is no number to Drone.
+var oddSubstring = regexp.MustCompile(`^\$\{[\pL\pN_]+:(?:[^:}]*[^-0-9:}][^:}]*|-?\d+:[^}]*[^-0-9}][^}]*)`)
+
 // examine warns of valid expressions that do something else than in a shell.
 func (s *substituter) examine(expression string) {
 	m := expressionForm.FindStringSubmatch(expression)
@@ -163,7 +167,12 @@ func (s *substituter) examine(expression string) {
 		s.warn(CodeOperator, "write $${…} to leave it to the shell",
 			"Drone takes the operator %s for a default: %s is the text after it where %s is not set", operator, expression, name)
 	}
-	if _, known := s.vars[name]; known || operator != "" || strings.HasPrefix(name, "DRONE_") || strings.HasPrefix(name, "CI_") {
+	if operator == "" && oddSubstring.MatchString(expression) {
+		s.warn(CodeOperator, "write the offset and the length as plain numbers",
+			"the offset or the length in %s is no number to Drone, which gives the whole of %s", expression, name)
+	}
+	_, known := s.vars[name]
+	if known || operator != "" || strings.HasPrefix(name, "DRONE_") || strings.HasPrefix(name, "CI_") {
 		return
 	}
 	s.warn(CodeUnknownVariable, fmt.Sprintf("write $%s or $${%s} for a variable of the step", name, name),
@@ -177,7 +186,9 @@ func (s *substituter) warn(code diag.Code, hint, format string, args ...any) {
 		return
 	}
 	s.told[message] = s.line
-	s.list.Add(diag.Diagnostic{Severity: diag.Warning, Code: code, Position: s.position(s.text), Message: message, Hint: hint})
+	s.list.Add(diag.Diagnostic{
+		Severity: diag.Warning, Code: code, Position: s.position(s.text), Message: message, Hint: hint,
+	})
 }
 
 // shellForms are expressions that shells have and Drone has not.
@@ -187,7 +198,7 @@ var shellForms = []struct {
 }{
 	{regexp.MustCompile(`^\$\{\{`), "expressions in double braces are of GitHub Actions; Drone has none"},
 	{regexp.MustCompile(`^\$\{(\w+)::(\d+)\}`), "write ${$1:0:$2}"},
-	{regexp.MustCompile(`^\$\{(\w+):\((-\d+)\)\}`), "Drone does not count from the end: write $${$1: $2} to leave it to the shell"},
+	{regexp.MustCompile(`^\$\{(\w+):\((-\d+)\)\}`), "Drone does not count from the end: write $${…} instead"},
 	{regexp.MustCompile(`^\$\{(\w+)-([^}]*)\}`), "write ${$1:-$2}"},
 	{regexp.MustCompile(`^\$\{(\w+)[+?]`), "write $${$1…} to leave it to the shell"},
 	{regexp.MustCompile(`^\$\{(\w+)\[`), "Drone has no arrays: write $${$1[…]} to leave it to the shell"},
@@ -225,6 +236,6 @@ func (s *substituter) invalid(err error) {
 	})
 }
 
-func isNameStart(b byte) bool {
-	return b == '_' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z'
+func isWord(b byte) bool {
+	return b == '_' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9'
 }

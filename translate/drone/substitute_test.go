@@ -90,14 +90,17 @@ func TestSubstituteSaysWhereAnExpressionIsWrong(t *testing.T) {
 func TestSubstituteWarnsOfSurprises(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
 		{"echo $$", "escaped-text"},
-		{"echo $$1", "escaped-text"},
-		{"echo $${X} $$X", ""}, // The documented way to leave a variable to the shell.
+		{"echo $${X} $$X $$1 $$(y)", ""}, // The documented way to leave a variable to the shell.
 		{`grep '\\.'`, "escaped-text"},
 		{`sed 's/\//-/'`, "escaped-text"},
 		{"${GOPATH}/bin", "unknown-variable"},
 		{"${GOPATH:-/go}/bin", ""},
 		{"${DRONE_SEMVER} ${CI_X}", ""}, // Known names, which some events leave empty.
 		{"${DRONE_TAG:+x}", "substitution-operator"},
+		{"${DRONE_TAG:(-3)}", "substitution-operator"},
+		{"${DRONE_TAG: -3}", "substitution-operator"},
+		{"${DRONE_TAG:1:x}", "substitution-operator"},
+		{"${DRONE_TAG:-3} ${DRONE_TAG:1:2} ${DRONE_TAG:1}", ""},
 		{"  # $$ ${GOPATH}", ""},
 	} {
 		_, list := Substitute("f.yml", []byte(test.text), substitutionVars)

@@ -27,20 +27,45 @@ func libraryLine(text string) (int, string) {
 
 // explanations of what the YAML libraries say, in the words of somebody who looks at the file.
 var explanations = []struct{ says, message, hint string }{
-	{"did not find expected key", "this line does not fit the map around it", "check the indentation, and quotes and brackets above"},
-	{"did not find expected '-' indicator", "this line does not fit the list around it", "check the indentation"},
-	{"mapping values are not allowed in this context", "a colon makes this a key where none can stand", "check the indentation, or put the text in quotes"},
-	{"could not find expected ':'", "this line is neither a key nor part of the value above", "check the indentation, or put the text in quotes"},
-	{"found unexpected end of stream", "a quote or bracket that opens here is never closed", "close it"},
-	{"did not find expected ',' or ']'", "a bracket [ that opens above is not closed here", "close it, or put a text that begins with [ in quotes"},
-	{"did not find expected ',' or '}'", "a brace { that opens above is not closed here", "close it, or put a text that begins with { in quotes"},
-	{"found character that cannot start any token", "a value cannot begin with this character", "put the text in quotes"},
-	{"found undefined tag handle", "a text cannot begin with ! without quotes", "put it in quotes"},
-	{"did not find expected alphabetic or numeric character", "a text cannot begin with & or * without quotes", "put it in quotes"},
-	{"found unknown escape character", "there is no such escape in a text in double quotes", "double the backslash, or use single quotes"},
-	{"block sequence entries are not allowed in this context", "a dash cannot begin a list here", "start the list on a line of its own"},
-	{"did not find expected <document start>", "text follows the end of the value above", "remove it, or check the braces"},
-	{"block collection entries", "a dash cannot begin a list here", "start the list on a line of its own"},
+	{"did not find expected key",
+		"this line does not fit the map around it",
+		"check the indentation, and quotes and brackets above"},
+	{"did not find expected '-' indicator",
+		"this line does not fit the list around it",
+		"check the indentation"},
+	{"mapping values are not allowed in this context",
+		"a colon makes this a key where none can stand",
+		"check the indentation, or put the text in quotes"},
+	{"could not find expected ':'",
+		"this line is neither a key nor part of the value above",
+		"check the indentation, or put the text in quotes"},
+	{"found unexpected end of stream",
+		"a quote or bracket that opens here is never closed",
+		"close it"},
+	{"did not find expected ',' or ']'",
+		"a bracket [ that opens above is not closed here",
+		"close it, or put a text that begins with [ in quotes"},
+	{"did not find expected ',' or '}'",
+		"a brace { that opens above is not closed here",
+		"close it, or put a text that begins with { in quotes"},
+	{"found character that cannot start any token",
+		"a value cannot begin with this character",
+		"put the text in quotes"},
+	{"found undefined tag handle",
+		"a text cannot begin with ! without quotes",
+		"put it in quotes"},
+	{"did not find expected alphabetic or numeric character",
+		"a text cannot begin with & or * without quotes",
+		"put it in quotes"},
+	{"found unknown escape character",
+		"there is no such escape in a text in double quotes",
+		"double the backslash, or use single quotes"},
+	{"block sequence entries are not allowed in this context",
+		"a dash cannot begin a list here",
+		"start the list on a line of its own"},
+	{"did not find expected <document start>",
+		"text follows the end of the value above",
+		"remove it, or check the braces"},
 }
 
 // conflictMark is a line that git leaves where a merge failed.
@@ -49,8 +74,8 @@ var conflictMark = regexp.MustCompile(`(?m)^(<<<<<<<|\|\|\|\|\|\|\||=======|>>>>
 // tabIndent is a line whose indentation has a tab.
 var tabIndent = regexp.MustCompile(`^ *\t\s*\S`)
 
-// syntaxError says where and why a document is not YAML. Drone's library knows the line of the fault, counted from 0; the
-// library that reads nodes knows where the text that it is in began, counted from 1. Either error may be nil.
+// syntaxError says where and why a document is not YAML. Drone's library knows the line of the fault, counted from 0;
+// the library that reads nodes knows where the text that it is in began, counted from 1. Either error may be nil.
 func (t tree) syntaxError(doc document, old, modern error) diag.Diagnostic {
 	var line, began int
 	text, says := "it ends where more must follow", ""

@@ -10,8 +10,8 @@ import (
 	"github.com/drone-tekton/drone-runner-tekton/translate/diag"
 )
 
-// misspellings are wrong keys that are seen often, with the right ones. They are too far apart for a count of letters, or
-// come from the languages of other CI systems.
+// misspellings are wrong keys that are seen often, with the right ones. They are too far apart for a count of letters,
+// or come from the languages of other CI systems.
 var misspellings = map[string]string{
 	"actions":           "action",
 	"branches":          "branch",
