@@ -65,7 +65,10 @@ func (l *lowering) podName(d *detached) string {
 	return l.name + "-" + slug(d.unit.step.ID, 62-len(l.name))
 }
 
-const startsVolume = "starts" // the folder of marks, beside the volumes on the claim
+const (
+	startsVolume = "starts" // the folder of marks, beside the volumes on the claim
+	markStart    = `: > "/starts/$0"`
+)
 
 // startTask marks the start of a detached step, at its place in the order, by a file that its Pod waits for.
 func (l *lowering) startTask(d *detached) v1.PipelineTask {
@@ -77,7 +80,7 @@ func (l *lowering) startTask(d *detached) v1.PipelineTask {
 		TaskSpec: &v1.EmbeddedTask{TaskSpec: v1.TaskSpec{
 			Steps: []v1.Step{{
 				Name: "mark", Image: l.options.CloneImage, ImagePullPolicy: corev1.PullIfNotPresent,
-				Command: []string{"/bin/sh", "-c"}, Args: []string{`: > "/starts/$0"`, s.ID},
+				Command: []string{"/bin/sh", "-c"}, Args: []string{markStart, s.ID},
 				SecurityContext: l.helperSecurity(),
 			}},
 		}},

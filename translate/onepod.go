@@ -34,6 +34,7 @@ done
 	tellOutcome = outcomeScript + `printf %s "$status" > "$(step.results.status.path)"
 printf %s "$failed" > "$(step.results.failed-steps.path)"`
 	giveVerdict = outcomeScript + `if [ "$status" != success ]; then echo "failed: $failed" >&2; exit 1; fi`
+	markUnless  = outcomeScript + `if [ "$status" = success ]; then ` + markStart + `; fi`
 )
 
 func (l *lowering) podsAreSidecars() bool { return l.storage.decision.Layout == workspace.Pod }
@@ -117,11 +118,13 @@ func (l *lowering) stepsWithHandlers(units []*unit, steps []v1.Step) []v1.Step {
 	return append(out, verdict)
 }
 
+// statusVariables tell a step of the state.
+var statusVariables = []string{"DRONE_BUILD_STATUS", "DRONE_STAGE_STATUS", "CI_BUILD_STATUS"}
+
 // withStatus sets the variables of the state.
 func withStatus(env []corev1.EnvVar, status string) []corev1.EnvVar {
-	names := []string{"DRONE_BUILD_STATUS", "DRONE_STAGE_STATUS", "CI_BUILD_STATUS"}
-	env = slices.DeleteFunc(slices.Clone(env), func(v corev1.EnvVar) bool { return slices.Contains(names, v.Name) })
-	for _, name := range names {
+	env = slices.DeleteFunc(slices.Clone(env), func(v corev1.EnvVar) bool { return slices.Contains(statusVariables, v.Name) })
+	for _, name := range statusVariables {
 		env = append(env, corev1.EnvVar{Name: name, Value: status})
 	}
 	return env
@@ -185,14 +188,25 @@ func (l *lowering) gateSidecar(spec *v1.TaskSpec, units []*unit, sidecar *v1.Sid
 
 	last := -1 // the last of the steps that it waits for
 	before := allBefore(s)
+	index := func(u *unit) int {
+		return slices.IndexFunc(spec.Steps, func(st v1.Step) bool { return st.Name == u.name })
+	}
 	for _, u := range units {
 		if slices.Contains(before, u.step) {
-			last = max(last, slices.IndexFunc(spec.Steps, func(st v1.Step) bool { return st.Name == u.name }))
+			last = max(last, index(u))
+		}
+	}
+	// Where steps go on after a failure, so does the helper: one that is to run on success alone looks for itself.
+	var seen []string
+	for _, u := range units {
+		if s.Policy == OnSuccess && !u.step.IgnoreFailure && index(u) <= last {
+			name, _ := literal(u.step.Name)
+			seen = append(seen, u.name, name)
 		}
 	}
 	mark := v1.Step{
 		Name: startName(s), Image: l.options.CloneImage, ImagePullPolicy: corev1.PullIfNotPresent,
-		Command: []string{"/bin/sh", "-c"}, Args: []string{`: > "` + startsFolder + `/$0"`, s.ID},
+		Command: []string{"/bin/sh", "-c"}, Args: append([]string{markUnless, s.ID}, seen...),
 		VolumeMounts: []corev1.VolumeMount{mount}, SecurityContext: l.helperSecurity(),
 	}
 	spec.Steps = slices.Insert(spec.Steps, last+1, mark)
