@@ -255,6 +255,13 @@ func (l *lowering) bundle() *Bundle {
 		all = append(all, u.env)
 	}
 	shared := sharedBy(l.common[false], all)
+	if l.podsAreSidecars() {
+		// Only when a step of the one pod starts is the state known. Tekton puts the variables that all pods share behind a
+		// step's own, so they would win over it.
+		for _, name := range statusVariables {
+			delete(shared, name)
+		}
+	}
 
 	run := &v1.PipelineRun{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "tekton.dev/v1", Kind: "PipelineRun"},
