@@ -14,11 +14,10 @@ const defaultSource = "/drone/src"
 // would hide a part of the system is replaced by the default, as Drone does.
 func sourcePath(p *drone.Pipeline) SourcePath {
 	if p.IsKubernetes() {
-		full := p.Workspace.Path
-		if full == "" || restricted(full) {
+		full := absolute(p.Workspace.Path)
+		if restricted(full) {
 			full = defaultSource
 		}
-		full = absolute(full)
 		return SourcePath{Mount: full, Full: full}
 	}
 	base, dir := p.Workspace.Base, p.Workspace.Path
@@ -28,11 +27,11 @@ func sourcePath(p *drone.Pipeline) SourcePath {
 	case base == "":
 		base = defaultSource
 	}
+	base = absolute(base)
 	full := path.Join(base, dir)
 	if restricted(full) {
 		base, dir, full = defaultSource, "", defaultSource
 	}
-	base, full = absolute(base), absolute(full)
 	return SourcePath{Mount: base, Full: full, Base: base, Path: dir}
 }
 
