@@ -20,12 +20,14 @@ func (l *lowering) groupHandlers(mounts map[*Step][]mount) {
 	for _, t := range l.tasks {
 		unique.taken[t.name] = true
 	}
+	passed := l.passedBy()
 	for _, group := range ordered(handlers) {
 		t := &task{}
 		for _, s := range group {
 			u := l.newUnit(s, true, mounts[s])
+			u.unlessRan = passed[s]
 			if s.Policy == Always {
-				u.unlessRan = s.ID
+				u.unlessRan = []string{s.ID}
 			}
 			t.units = append(t.units, u)
 		}
@@ -39,6 +41,26 @@ func (l *lowering) groupHandlers(mounts map[*Step][]mount) {
 		}
 		l.handlers = append(l.handlers, t)
 	}
+}
+
+// passedBy are the tasks that come right after each on-failure step. To Drone, such a step is over once its turn has come
+// and nothing had failed; that one of these tasks ran tells that it was so, and what fails later is not for it.
+func (l *lowering) passedBy() map[*Step][]string {
+	passed := map[*Step][]string{}
+	add := func(s *Step, task string) {
+		for _, h := range l.handlersBefore(s) {
+			passed[h] = append(passed[h], task)
+		}
+	}
+	for _, t := range l.tasks {
+		add(t.units[0].step, t.name)
+	}
+	for _, d := range l.pods {
+		if d.gated() {
+			add(d.unit.step, startName(d.unit.step))
+		}
+	}
+	return passed
 }
 
 // ordered splits steps into groups, so that steps that Drone orders, directly or through any other step, are in one

@@ -39,8 +39,8 @@ type unit struct {
 	name    string // of the Tekton step, or of the Pod's container
 	env     environment
 	mounts  []mount
-	// unlessRan names a task that runs the same step: this unit runs only where that one did not.
-	unlessRan string
+	// unlessRan names tasks: this unit runs only where none of them has.
+	unlessRan []string
 }
 
 // task is a group of units that becomes one task of the pipeline.
@@ -50,14 +50,16 @@ type task struct {
 	runAfter []string
 }
 
-// displayName is the steps' names as written.
-func (t *task) displayName() string {
+// stepNames are the steps' names as written.
+func (t *task) stepNames() []string {
 	var names []string
 	for _, u := range t.units {
 		names = append(names, u.step.Name)
 	}
-	return strings.Join(names, ", ")
+	return names
 }
+
+func (t *task) displayName() string { return strings.Join(t.stepNames(), ", ") }
 
 // runsInOrder is a step that is a task of the pipeline: it runs while all is well.
 func runsInOrder(s *Step) bool { return !s.Detached && (s.Policy == OnSuccess || s.Policy == Always) }
@@ -117,6 +119,9 @@ func (l *lowering) placeFiles(mounts map[*Step][]mount) {
 		step := workspace.Step{
 			Name: s.ID, Needs: l.needsInOrder(s), Mounts: mountsKey(mounts[s]), Volumes: ownVolumes(mounts[s]),
 			Alone: s.Policy == Always || s.FailFast,
+			// How far a task got is not known; only whether it ran is. So what tells that a handler's turn is over begins a
+			// task, and what a detached step waits for ends one.
+			First: len(l.handlersBefore(s)) > 0, Last: l.startsDetached(s),
 		}
 		if runsInOrder(s) {
 			request.Steps = append(request.Steps, step)
@@ -180,6 +185,34 @@ func (l *lowering) needsInOrder(s *Step) []string {
 		ids = append(ids, n.ID)
 	}
 	return ids
+}
+
+// handlersBefore are the on-failure steps that stand between a step and the tasks that it waits for.
+func (l *lowering) handlersBefore(s *Step) []*Step {
+	var handlers []*Step
+	seen := map[*Step]bool{}
+	var visit func(*Step)
+	visit = func(s *Step) {
+		for _, n := range s.Needs {
+			if seen[n] || l.isTask(n) {
+				continue
+			}
+			seen[n] = true
+			if !runsInOrder(n) && handlesFailure(n) {
+				handlers = append(handlers, n)
+			}
+			visit(n)
+		}
+	}
+	visit(s)
+	return handlers
+}
+
+// startsDetached reports whether a detached step starts when this one is done.
+func (l *lowering) startsDetached(s *Step) bool {
+	return slices.ContainsFunc(l.pods, func(d *detached) bool {
+		return d.gated() && slices.Contains(nearest(d.unit.step, l.isTask), s)
+	})
 }
 
 // isTask is a step that others can wait for: one that runs in order, or a detached step whose start is a task.

@@ -75,11 +75,8 @@ func (l *lowering) failedStepsStep(t *task) *v1.Step {
 // result to the steps. A task that holds several steps is named by all of them: which one failed cannot be known there.
 func (l *lowering) addFailedSteps(pt *v1.PipelineTask, helper v1.Step) {
 	for _, t := range l.tasks {
-		name := "outcome-" + t.name
-		pt.Params = append(pt.Params, v1.Param{Name: name, Value: *v1.NewStructuredValues("$(tasks." + t.name + ".status)")})
-		pt.TaskSpec.Params = append(pt.TaskSpec.Params, v1.ParamSpec{Name: name, Type: v1.ParamTypeString})
-		steps, _ := literal(t.displayName())
-		helper.Args = append(helper.Args, steps, "$(params."+name+")")
+		steps, _ := literal(strings.Join(t.stepNames(), ","))
+		helper.Args = append(helper.Args, steps, statusParam(pt, t.name))
 	}
 	variable := corev1.EnvVar{Name: failedStepsVariable, Value: "$(steps." + failedStepsName + ".results." + failedStepsName + ")"}
 	for i := range pt.TaskSpec.Steps {

@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,17 +28,18 @@ func (l *lowering) handlerTask(t *task, shared map[string]string) v1.PipelineTas
 	pt.When = v1.WhenExpressions{{Input: "$(tasks.status)", Operator: selection.In, Values: []string{"Failed"}}}
 	steps := pt.TaskSpec.Steps
 	for i, u := range t.units {
-		if len(t.units) == 1 && u.unlessRan != "" {
-			pt.When = append(pt.When, v1.WhenExpression{
-				Input: "$(tasks." + u.unlessRan + ".status)", Operator: selection.In, Values: []string{"None"},
-			})
+		if len(t.units) == 1 {
+			for _, name := range u.unlessRan {
+				pt.When = append(pt.When, v1.WhenExpression{
+					Input: "$(tasks." + name + ".status)", Operator: selection.In, Values: []string{"None"},
+				})
+			}
 			continue
 		}
-		if u.unlessRan != "" {
-			param := "status-" + u.unlessRan
-			pt.Params = append(pt.Params, v1.Param{Name: param, Value: *v1.NewStructuredValues("$(tasks." + u.unlessRan + ".status)")})
-			pt.TaskSpec.Params = append(pt.TaskSpec.Params, v1.ParamSpec{Name: param, Type: v1.ParamTypeString})
-			steps[i].When = v1.StepWhenExpressions{{Input: "$(params." + param + ")", Operator: selection.In, Values: []string{"None"}}}
+		for _, name := range u.unlessRan {
+			steps[i].When = append(steps[i].When, v1.WhenExpression{
+				Input: statusParam(&pt, name), Operator: selection.In, Values: []string{"None"},
+			})
 		}
 		if i < len(t.units)-1 {
 			steps[i].OnError = v1.Continue
@@ -47,6 +49,17 @@ func (l *lowering) handlerTask(t *task, shared map[string]string) v1.PipelineTas
 		l.addFailedSteps(&pt, *failedSteps)
 	}
 	return pt
+}
+
+// statusParam gives a finally task the state of another task as a parameter, and is the reference to it. Only so the steps
+// of the task can see it.
+func statusParam(pt *v1.PipelineTask, task string) string {
+	name := "status-" + task
+	if !slices.ContainsFunc(pt.Params, func(p v1.Param) bool { return p.Name == name }) {
+		pt.Params = append(pt.Params, v1.Param{Name: name, Value: *v1.NewStructuredValues("$(tasks." + task + ".status)")})
+		pt.TaskSpec.Params = append(pt.TaskSpec.Params, v1.ParamSpec{Name: name, Type: v1.ParamTypeString})
+	}
+	return "$(params." + name + ")"
 }
 
 // newTask is a task with an embedded specification: its steps, where they find their files, and how long it may take.
@@ -150,7 +163,7 @@ func (l *lowering) workingDir(s *Step) string {
 	case dir == "":
 		return l.plan.Source.Full
 	case !strings.HasPrefix(dir, "/"):
-		return l.plan.Source.Full + "/" + dir
+		return path.Join(l.plan.Source.Full, dir)
 	default:
 		return dir
 	}

@@ -135,9 +135,9 @@ func tasks(layout Layout, steps []Step) [][]string {
 	}
 	task := map[string]int{}
 	for _, s := range steps {
-		if len(s.Needs) == 1 && !s.Alone {
+		if len(s.Needs) == 1 && !s.Alone && !s.First {
 			before := byName[s.Needs[0]]
-			if waiting[before.Name] == 1 && !before.Alone && before.Mounts == s.Mounts {
+			if waiting[before.Name] == 1 && !before.Alone && !before.Last && before.Mounts == s.Mounts {
 				i := task[before.Name]
 				out[i] = append(out[i], s.Name)
 				task[s.Name] = i

@@ -82,8 +82,9 @@ type Step struct {
 	Mounts string
 	// Volumes names the volumes that the step mounts.
 	Volumes []string
-	// Alone is a step that must be the only one of its task.
-	Alone bool
+	// Alone is a step that must be the only one of its task, First and Last one that must begin or end it: something that
+	// is no step of the tasks comes before it or waits for it.
+	Alone, First, Last bool
 }
 
 // Request is all that a decision depends on.
