@@ -48,18 +48,24 @@ conntrack: {maxPerCore: 0, min: 0, tcpEstablishedTimeout: 0s, tcpCloseWaitTimeou
 Y
   component kube-proxy kube-proxy --config="$RUN/kube-proxy.yaml"
 
+  # A server for each zone: in one for all, the template would answer before the other two are asked.
   cat >"$RUN/Corefile" <<C
-.:53 {
+cluster.local:53 {
   bind $GATEWAY
   errors
-  hosts {
-    $GATEWAY $DOCKER_HUB
-    fallthrough
-  }
-  kubernetes cluster.local {
+  kubernetes {
     kubeconfig $KUBECONFIG
     ttl 0
   }
+}
+$DOCKER_HUB:53 {
+  bind $GATEWAY
+  hosts {
+    $GATEWAY $DOCKER_HUB
+  }
+}
+.:53 {
+  bind $GATEWAY
   template ANY ANY {
     rcode NXDOMAIN # there is no world outside
   }
