@@ -19,20 +19,19 @@ import (
 type detached struct {
 	unit     *unit
 	hostname string
-	runAfter []string // of the task that marks its start
+	start    string   // the name of the task that marks its start
+	runAfter []string // of that task
 }
 
 // gated reports whether the Pod waits for its place in the order of steps, since Drone starts it after the steps before
 // it. A service that is its image alone needs nothing of theirs, and starts with the run.
 func (d *detached) gated() bool { return !d.unit.step.Service || len(d.unit.step.Spec.Commands) > 0 }
 
-// startName is the name of the task that marks the start of a detached step.
-func startName(s *Step) string { return slug("start "+s.ID, maxTaskName) }
-
 // findDetached collects the services and detached steps. On-failure ones are left out: Drone starts those only when
 // something has failed before.
 func (l *lowering) findDetached(mounts map[*Step][]mount) {
 	hosts := newNames(maxTaskName)
+	starts := l.taskNames()
 	for _, s := range l.plan.Steps {
 		if !s.Detached {
 			continue
@@ -46,7 +45,7 @@ func (l *lowering) findDetached(mounts map[*Step][]mount) {
 		if !worksOnFiles(s) {
 			m = nil
 		}
-		d := &detached{hostname: hosts.unique(s.Name)}
+		d := &detached{hostname: hosts.unique(s.Name), start: starts.unique("start " + s.ID)}
 		d.unit = &unit{step: s, name: s.ID, env: l.environmentOf(s, false), mounts: m}
 		if d.hostname != s.Name {
 			l.diags.Warnf(s.Spec.At("name"), CodeService, "%q is not a name that DNS allows; steps reach it as %q", s.Name, d.hostname)
@@ -75,7 +74,7 @@ func (l *lowering) startTask(d *detached) v1.PipelineTask {
 	s := d.unit.step
 	place := l.storage.decision.Places[sourceVolume]
 	pt := v1.PipelineTask{
-		Name: startName(s), DisplayName: "start " + s.Name, RunAfter: d.runAfter,
+		Name: d.start, DisplayName: "start " + s.Name, RunAfter: d.runAfter,
 		Timeout: &metav1.Duration{Duration: l.plan.Timeout},
 		TaskSpec: &v1.EmbeddedTask{TaskSpec: v1.TaskSpec{
 			Steps: []v1.Step{{

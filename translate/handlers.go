@@ -57,7 +57,7 @@ func (l *lowering) passedBy() map[*Step][]string {
 	}
 	for _, d := range l.pods {
 		if d.gated() {
-			add(d.unit.step, startName(d.unit.step))
+			add(d.unit.step, d.start)
 		}
 	}
 	return passed

@@ -226,7 +226,10 @@ func (l *lowering) groupInOrder(mounts map[*Step][]mount) {
 	for _, s := range l.plan.Steps {
 		byID[s.ID] = s
 	}
-	taskOf := map[*Step]*task{}
+	taskOf := map[*Step]string{}
+	for _, d := range l.pods {
+		taskOf[d.unit.step] = d.start
+	}
 	unique := l.taskNames()
 	for _, ids := range l.storage.decision.Tasks {
 		t := &task{name: ids[0]}
@@ -236,18 +239,14 @@ func (l *lowering) groupInOrder(mounts map[*Step][]mount) {
 		for _, id := range ids {
 			s := byID[id]
 			t.units = append(t.units, l.newUnit(s, false, mounts[s]))
-			taskOf[s] = t
+			taskOf[s] = t.name
 		}
 		l.tasks = append(l.tasks, t)
 	}
-	after := func(s *Step, self *task) []string {
+	after := func(s *Step) []string {
 		var names []string
 		for _, n := range nearest(s, l.isTask) {
-			name := startName(n)
-			if t := taskOf[n]; t != nil {
-				name = t.name
-			}
-			if (self == nil || name != self.name) && !slices.Contains(names, name) {
+			if name := taskOf[n]; name != taskOf[s] && !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}
@@ -255,22 +254,24 @@ func (l *lowering) groupInOrder(mounts map[*Step][]mount) {
 	}
 	for _, t := range l.tasks {
 		for _, u := range t.units {
-			t.runAfter = append(t.runAfter, after(u.step, t)...)
+			t.runAfter = append(t.runAfter, after(u.step)...)
 		}
 	}
 	for _, d := range l.pods {
 		if d.gated() {
-			d.runAfter = after(d.unit.step, nil)
+			d.runAfter = after(d.unit.step)
 		}
 	}
 }
 
-// taskNames hands out names that no step's ID has.
+// taskNames hands out names that no step and no start of a detached step has.
 func (l *lowering) taskNames() *names {
 	n := newNames(maxTaskName)
 	for _, s := range l.plan.Steps {
 		n.taken[s.ID] = true
-		n.taken[startName(s)] = true
+	}
+	for _, d := range l.pods {
+		n.taken[d.start] = true
 	}
 	return n
 }

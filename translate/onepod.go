@@ -37,6 +37,19 @@ printf %s "$failed" > "$(step.results.failed-steps.path)"`
 	markUnless  = outcomeScript + `if [ "$status" = success ]; then ` + markStart + `; fi`
 )
 
+// statusHelper is the name of the helper before a step.
+func statusHelper(number int) string { return "status-" + strconv.Itoa(number) }
+
+// helperNames are the names of steps that the translation puts into one task with the pipeline's own, of which there are
+// so many.
+func helperNames(steps int) []string {
+	names := []string{failedStepsName, verdictStep}
+	for i := range steps {
+		names = append(names, statusHelper(i+1))
+	}
+	return names
+}
+
 func (l *lowering) podsAreSidecars() bool { return l.storage.decision.Layout == workspace.Pod }
 
 // groupAll puts every step into the one task, in the plan's order, which is an order of the graph.
@@ -82,12 +95,12 @@ func (l *lowering) stepsWithHandlers(units []*unit, steps []v1.Step) []v1.Step {
 	var out []v1.Step
 	var seen []string // names of Tekton steps and Drone steps in turn, whose failure counts
 	status := outcome(false)
-	helper := ""
+	helper := "" // the last one
 	changed := false
 	for i, u := range units {
 		s := steps[i]
 		if changed {
-			helper = "status-" + strconv.Itoa(u.step.Number)
+			helper = statusHelper(u.step.Number)
 			out = append(out, l.outcomeStep(helper, tellOutcome, seen))
 			status = "$(steps." + helper + ".results." + statusResult + ")"
 			changed = false
@@ -165,7 +178,7 @@ func (l *lowering) addSidecars(spec *v1.TaskSpec, units []*unit) {
 		}
 		switch {
 		case d.gated() && len(s.Spec.Commands) > 0:
-			l.gateSidecar(spec, units, &sidecar, s)
+			l.gateSidecar(spec, units, &sidecar, d)
 		case !s.Service:
 			l.diags.Add(diag.Diagnostic{
 				Severity: diag.Warning, Code: CodeService, Position: s.Spec.At(""),
@@ -178,7 +191,8 @@ func (l *lowering) addSidecars(spec *v1.TaskSpec, units []*unit) {
 }
 
 // gateSidecar holds a sidecar back until a helper after the steps before it has marked its start.
-func (l *lowering) gateSidecar(spec *v1.TaskSpec, units []*unit, sidecar *v1.Sidecar, s *Step) {
+func (l *lowering) gateSidecar(spec *v1.TaskSpec, units []*unit, sidecar *v1.Sidecar, d *detached) {
+	s := d.unit.step
 	addVolume(spec, corev1.Volume{Name: startsVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
 	mount := corev1.VolumeMount{Name: startsVolume, MountPath: startsFolder}
 	sidecar.VolumeMounts = append(sidecar.VolumeMounts, mount)
@@ -205,7 +219,7 @@ func (l *lowering) gateSidecar(spec *v1.TaskSpec, units []*unit, sidecar *v1.Sid
 		}
 	}
 	mark := v1.Step{
-		Name: startName(s), Image: l.options.CloneImage, ImagePullPolicy: corev1.PullIfNotPresent,
+		Name: d.start, Image: l.options.CloneImage, ImagePullPolicy: corev1.PullIfNotPresent,
 		Command: []string{"/bin/sh", "-c"}, Args: append([]string{markUnless, s.ID}, seen...),
 		VolumeMounts: []corev1.VolumeMount{mount}, SecurityContext: l.helperSecurity(),
 	}

@@ -65,7 +65,7 @@ func plan(p *drone.Pipeline, f Facts, o Options) *Plan {
 	for _, s := range all {
 		needs[s] = nearest(s, exists)
 	}
-	ids := newNames(maxTaskName)
+	ids := newNames(maxTaskName, helperNames(len(all))...)
 	for _, s := range all {
 		if !exists(s) {
 			continue
