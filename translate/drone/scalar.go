@@ -38,6 +38,11 @@ func plain(text string) any {
 		return nil
 	case text == "true", text == "false":
 		return text == "true"
+	case isDecimal(text):
+		n, err := strconv.ParseFloat(text, 64)
+		if err == nil {
+			return n
+		}
 	case strings.IndexByte("+-.0123456789", text[0]) >= 0:
 	case len(text) <= longestWord && strings.IndexByte("yYnNtTfFoO~", text[0]) >= 0:
 	default:
@@ -53,6 +58,12 @@ func plain(text string) any {
 	default: // A lone "-" would read as a list.
 		return text
 	}
+}
+
+// isDecimal reports whether a text is digits around one dot, such as 1.10.
+func isDecimal(text string) bool {
+	whole, fraction, found := strings.Cut(text, ".")
+	return found && isNumeral(whole) && isNumeral(fraction)
 }
 
 // isNull reports whether a node is nothing to Drone's decoder.
