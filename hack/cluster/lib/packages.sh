@@ -22,6 +22,8 @@ need() {
   local command missing=()
   for command in "$@"; do
     command -v "$command" >/dev/null || missing+=("${PACKAGE_OF[$command]}")
+    # It goes into images as it is, without the libraries of a dynamic one.
+    [ "$command" != busybox ] || ! ldd "$(command -v busybox)" >/dev/null 2>&1 || missing+=(busybox-static)
     # Only gcc's own package comes without the headers that cgo needs.
     [ "$command" != gcc ] || [ -e /usr/include/stdlib.h ] || missing+=(libc6-dev)
   done
