@@ -18,6 +18,7 @@ build() {
     (cd "$source" && CGO_ENABLED=${CGO_ENABLED:-0} GOWORK=off GOFLAGS='-mod=readonly -buildvcs=false' \
       go build "$@" -o "$scratch/" "$packages") >&2
     mv "$scratch" "$target"
+    forget_old "$BUILT/$name"-*
   fi
   echo "$target"
 }

@@ -36,6 +36,10 @@ wait_for() {
   done
 }
 
+# forget_old FOLDER...: all but the three newest, so that versions of today and yesterday stay built.
+# shellcheck disable=SC2012  # names of ours
+forget_old() { ls -dt "$@" | tail -n +4 | xargs -r rm -rf; }
+
 # lock: one up or down at a time. Long-running children must not inherit descriptor 9, or they would hold the lock.
 lock() {
   mkdir -p "$CLUSTER_DIR"

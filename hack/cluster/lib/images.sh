@@ -30,6 +30,7 @@ build_images() {
 
   mv "$LAYOUT" "$IMAGE_LAYOUT"
   rm -rf "$scratch"
+  forget_old "$IMAGES"/*
 }
 
 # image NAME CONFIG-JSON COMMAND...: an image of what COMMAND puts below $ROOT.
