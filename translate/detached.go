@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+
+	"github.com/drone-tekton/drone-runner-tekton/workspace"
 )
 
 // detached is a service or a detached step. It runs in a Pod beside the run, one for the whole pipeline, so that what one
@@ -208,6 +210,9 @@ func (l *lowering) keepNearTasks(pod *corev1.Pod) {
 	claim := l.storage.claim(place.Claim)
 	if l.storage.decision.AsVolume || claim.AccessMode != corev1.ReadWriteOnce {
 		return
+	}
+	if c := l.options.Cluster; c != nil && c.Coschedule == workspace.CoscheduleDisabled {
+		return // there is no affinity assistant to follow
 	}
 	pod.Spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{
 		RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{

@@ -121,8 +121,7 @@ func (l *lowering) stepsWithHandlers(units []*unit, steps []v1.Step) []v1.Step {
 		s.OnError = v1.Continue
 		out = append(out, s)
 		if !u.step.IgnoreFailure {
-			name, _ := literal(u.step.Name)
-			seen = append(seen, u.name, name)
+			seen = append(seen, u.name, u.step.Name)
 			changed = true
 		}
 	}
@@ -144,14 +143,25 @@ func withStatus(env []corev1.EnvVar, status string) []corev1.EnvVar {
 }
 
 func (l *lowering) outcomeStep(name, script string, seen []string) v1.Step {
-	return v1.Step{
+	step := l.helperStep(name, script, name, seen)
+	step.Results = []v1.StepResult{
+		{Name: statusResult, Type: v1.ResultsTypeString}, {Name: failedStepsName, Type: v1.ResultsTypeString},
+	}
+	return step
+}
+
+// helperStep runs a script of the translation's own. $0 and the arguments are given as they are.
+func (l *lowering) helperStep(name, script, zero string, args []string) v1.Step {
+	args, dollar := literals(args)
+	step := v1.Step{
 		Name: name, Image: l.options.CloneImage, ImagePullPolicy: corev1.PullIfNotPresent,
-		Command: []string{"/bin/sh", "-c"}, Args: append([]string{script, name}, seen...),
-		Results: []v1.StepResult{
-			{Name: statusResult, Type: v1.ResultsTypeString}, {Name: failedStepsName, Type: v1.ResultsTypeString},
-		},
+		Command: []string{"/bin/sh", "-c"}, Args: append([]string{script, zero}, args...),
 		SecurityContext: l.helperSecurity(),
 	}
+	if dollar {
+		step.Env = []corev1.EnvVar{dollarEnv}
+	}
+	return step
 }
 
 // addSidecars turns services and detached steps into sidecars, which share the steps' network: their names lead to the
@@ -214,15 +224,11 @@ func (l *lowering) gateSidecar(spec *v1.TaskSpec, units []*unit, sidecar *v1.Sid
 	var seen []string
 	for _, u := range units {
 		if s.Policy == OnSuccess && !u.step.IgnoreFailure && index(u) <= last {
-			name, _ := literal(u.step.Name)
-			seen = append(seen, u.name, name)
+			seen = append(seen, u.name, u.step.Name)
 		}
 	}
-	mark := v1.Step{
-		Name: d.start, Image: l.options.CloneImage, ImagePullPolicy: corev1.PullIfNotPresent,
-		Command: []string{"/bin/sh", "-c"}, Args: append([]string{markUnless, s.ID}, seen...),
-		VolumeMounts: []corev1.VolumeMount{mount}, SecurityContext: l.helperSecurity(),
-	}
+	mark := l.helperStep(d.start, markUnless, s.ID, seen)
+	mark.VolumeMounts = []corev1.VolumeMount{mount}
 	spec.Steps = slices.Insert(spec.Steps, last+1, mark)
 }
 

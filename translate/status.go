@@ -75,7 +75,10 @@ func (l *lowering) failedStepsStep(t *task) *v1.Step {
 // result to the steps. A task that holds several steps is named by all of them: which one failed cannot be known there.
 func (l *lowering) addFailedSteps(pt *v1.PipelineTask, helper v1.Step) {
 	for _, t := range l.tasks {
-		steps, _ := literal(strings.Join(t.stepNames(), ","))
+		steps, dollar := literal(strings.Join(t.stepNames(), ","))
+		if dollar && len(helper.Env) == 0 {
+			helper.Env = []corev1.EnvVar{dollarEnv}
+		}
 		helper.Args = append(helper.Args, steps, statusParam(pt, t.name))
 	}
 	variable := corev1.EnvVar{Name: failedStepsVariable, Value: "$(steps." + failedStepsName + ".results." + failedStepsName + ")"}
