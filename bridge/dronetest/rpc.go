@@ -1,6 +1,7 @@
 package dronetest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,11 +22,14 @@ func reply(v any) answer {
 	return answer{http.StatusOK, append(b, '\n')}
 }
 
+// decode reads the first value of a body, as the server does.
+func decode(body []byte, v any) error { return json.NewDecoder(bytes.NewReader(body)).Decode(v) }
+
 func (s *Server) ping(context.Context, Call) answer { return ok }
 
 func (s *Server) request(ctx context.Context, c Call) answer {
 	w := &waiter{got: make(chan *stage, 1)}
-	if err := json.Unmarshal(c.Body, &w.filter); err != nil {
+	if err := decode(c.Body, &w.filter); err != nil {
 		return fail(err)
 	}
 	s.mu.Lock()
@@ -136,7 +140,7 @@ func (s *Server) details(_ context.Context, c Call) answer {
 
 func (s *Server) updateStage(_ context.Context, c Call) answer {
 	in := new(stage)
-	if err := json.Unmarshal(c.Body, in); err != nil {
+	if err := decode(c.Body, in); err != nil {
 		return fail(err)
 	}
 	for _, step := range in.Steps {
@@ -259,7 +263,7 @@ func (s *Server) endBuild(buildID int64) {
 
 func (s *Server) updateStep(_ context.Context, c Call) answer {
 	in := new(api.Step)
-	if err := json.Unmarshal(c.Body, in); err != nil {
+	if err := decode(c.Body, in); err != nil {
 		return fail(err)
 	}
 	s.forget(in)
@@ -318,7 +322,7 @@ func (s *Server) watch(ctx context.Context, c Call) answer {
 
 func (s *Server) batch(_ context.Context, c Call) answer {
 	var lines []*api.Line
-	if err := json.Unmarshal(c.Body, &lines); err != nil {
+	if err := decode(c.Body, &lines); err != nil {
 		return fail(err)
 	}
 	s.mu.Lock()
@@ -346,7 +350,7 @@ func (s *Server) upload(_ context.Context, c Call) answer {
 
 func (s *Server) card(_ context.Context, c Call) answer {
 	card := new(api.CardInput)
-	if err := json.Unmarshal(c.Body, card); err != nil {
+	if err := decode(c.Body, card); err != nil {
 		return answer{http.StatusBadRequest, []byte(err.Error())}
 	}
 	s.mu.Lock()

@@ -22,6 +22,9 @@ const (
 	// maxMessage bounds the text of an error that is kept.
 	maxMessage = 4 << 10
 
+	// maxRetryAfter bounds how long the server can make us wait before the next try.
+	maxRetryAfter = time.Minute
+
 	// callTimeout is how long an ordinary call may take.
 	callTimeout = time.Minute
 	// detailsTimeout is longer: the server fetches the configuration file and asks its extensions, a minute each.
@@ -135,7 +138,7 @@ func read(r request, res *http.Response, answer []byte) *Error {
 			e.Message = res.Header.Get("Location")
 		}
 		if s, err := strconv.Atoi(res.Header.Get("Retry-After")); err == nil && s > 0 {
-			e.retryAfter = time.Duration(s) * time.Second
+			e.retryAfter = min(time.Duration(s)*time.Second, maxRetryAfter)
 		}
 	case len(answer) > maxAnswer:
 		e.Err = fmt.Errorf("the answer is longer than %d bytes", maxAnswer)

@@ -2,14 +2,20 @@ package rpc_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
-	"time"
 
 	api "github.com/drone/drone-go/drone"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/drone-tekton/drone-runner-tekton/bridge/dronetest"
 	"github.com/drone-tekton/drone-runner-tekton/bridge/rpc"
 )
 
@@ -46,10 +52,19 @@ func TestContractStageIsOfferedAgainUntilSomebodyAcceptsIt(t *testing.T) {
 	if _, err := c.Accept(t.Context(), b.Stages[0].ID, machine); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), w.poll()*3/2)
-	defer cancel()
-	if stage, err := c.Request(ctx, filter); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("Request() after Accept() = %v, %v, want nothing until the deadline", stage, err)
+	offersNothing(t, w, "after Accept()", filter)
+}
+
+// offersNothing checks that a poll passes in vain. It is not made with the client, which would make the next one at
+// once: to break that off can stall the queue of an old server.
+func offersNothing(t *testing.T, w world, when string, filter rpc.Filter) {
+	t.Helper()
+	body, err := json.Marshal(filter)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, answer := raw(t, w, w.secret(), http.MethodPost, "stage", string(body)); status != http.StatusNoContent {
+		t.Errorf("request %s: %d %s, want nothing", when, status, answer)
 	}
 }
 
@@ -60,14 +75,10 @@ func TestContractStageIsOfferedToEqualLabelsOnly(t *testing.T) {
 	for name, labels := range map[string]map[string]string{
 		"none": nil, "other": {"zone": "b"}, "more": {"zone": "a", "disk": "ssd"},
 	} {
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		stage, err := c.Request(ctx, rpc.Filter{Kind: "pipeline", Type: "labels", Labels: labels})
-		cancel()
-		if err == nil {
-			t.Errorf("Request() with labels %s = stage %d, want nothing", name, stage.ID)
-		}
+		offersNothing(t, w, "with labels "+name, rpc.Filter{Kind: "pipeline", Type: "labels", Labels: labels})
 	}
-	stage, err := c.Request(t.Context(), rpc.Filter{Kind: "pipeline", Type: "labels", Labels: map[string]string{"zone": "a"}})
+	equal := map[string]string{"zone": "a"}
+	stage, err := c.Request(t.Context(), rpc.Filter{Kind: "pipeline", Type: "labels", Labels: equal})
 	if err != nil || stage.ID != b.Stages[0].ID {
 		t.Errorf("Request() with equal labels = %v, %v, want stage %d", stage, err, b.Stages[0].ID)
 	}
@@ -77,11 +88,7 @@ func TestContractPlatformIsComparedOnlyIfTheRunnerNamesOne(t *testing.T) {
 	w := newWorld(t)
 	c := newClient(t, w)
 	b := w.enqueue(t, pipeline("platform", "platform: {os: linux, arch: arm64}\n"))
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	if stage, err := c.Request(ctx, rpc.Filter{Type: "platform", OS: "linux", Arch: "amd64"}); err == nil {
-		t.Errorf("Request() for amd64 = stage %d, want nothing", stage.ID)
-	}
+	offersNothing(t, w, "for amd64", rpc.Filter{Type: "platform", OS: "linux", Arch: "amd64"})
 	for _, f := range []rpc.Filter{{Type: "platform"}, {Type: "platform", OS: "linux", Arch: "arm64"}} {
 		if stage, err := c.Request(t.Context(), f); err != nil || stage.ID != b.Stages[0].ID {
 			t.Errorf("Request(%+v) = %v, %v, want stage %d", f, stage, err, b.Stages[0].ID)
@@ -137,7 +144,8 @@ func TestContractAcceptDoesNotLookWhetherTheBuildWasCancelled(t *testing.T) {
 func TestContractDetailsHasAllButSteps(t *testing.T) {
 	w := newWorld(t)
 	c := newClient(t, w)
-	config := pipeline("details", "") + "---\n" + strings.Replace(pipeline("details", "depends_on: [one]\n"), "name: one", "name: two", 1)
+	second := strings.Replace(pipeline("details", "depends_on: [one]\n"), "name: one", "name: two", 1)
+	config := pipeline("details", "") + "---\n" + second
 	b := w.enqueue(t, config)
 	stage := start(t.Context(), t, c, "details", "clone", "build")
 	d, err := c.Details(t.Context(), stage.ID)
@@ -153,7 +161,7 @@ func TestContractDetailsHasAllButSteps(t *testing.T) {
 	if d.Stage.RepoID != d.Repo.ID {
 		t.Errorf("Stage.RepoID = %d, want %d", d.Stage.RepoID, d.Repo.ID)
 	}
-	if d.Build.ID != b.ID || d.Build.Number != b.Number || d.Build.Status != api.StatusRunning || len(d.Build.Stages) != 2 {
+	if d.Build.ID != b.ID || d.Build.Status != api.StatusRunning || len(d.Build.Stages) != 2 {
 		t.Errorf("Build = %+v, want running build %d with 2 stages", d.Build, b.ID)
 	}
 	if d.Repo.Slug == "" || d.Repo.Branch == "" || d.Repo.HTTPURL == "" || len(d.Repo.Secret) != 32 {
@@ -239,7 +247,8 @@ func TestContractStepsAreInsertedOnce(t *testing.T) {
 func TestContractFieldsThatAreNotSentBackAreErased(t *testing.T) {
 	w := newWorld(t)
 	c := newClient(t, w)
-	b := w.enqueue(t, pipeline("erase", "trigger: {status: [success, failure]}\nplatform: {os: linux, arch: arm64, variant: v8}\n"))
+	b := w.enqueue(t, pipeline("erase",
+		"trigger: {status: [success, failure]}\nplatform: {os: linux, arch: arm64, variant: v8}\n"))
 	accepted := accept(t.Context(), t, c, "erase")
 	if !accepted.OnFailure || accepted.Arch != "arm64" {
 		t.Fatalf("accepted stage = %+v, want on failure too, for arm64", accepted)
@@ -256,7 +265,9 @@ func TestContractFieldsThatAreNotSentBackAreErased(t *testing.T) {
 	}
 
 	// A bare stage takes them away.
-	bare := &rpc.Stage{Stage: api.Stage{ID: stage.ID, BuildID: stage.BuildID, Version: stage.Version, Status: api.StatusPassing}}
+	bare := &rpc.Stage{Stage: api.Stage{
+		ID: stage.ID, BuildID: stage.BuildID, Version: stage.Version, Status: api.StatusPassing,
+	}}
 	if _, err := c.UpdateStage(t.Context(), bare); err != nil {
 		t.Fatal(err)
 	}
@@ -348,7 +359,10 @@ func TestContractLogIsUploadedOnce(t *testing.T) {
 	c := newClient(t, w)
 	b := w.enqueue(t, pipeline("upload", ""))
 	stage := start(t.Context(), t, c, "upload", "build", "empty")
-	lines := []*api.Line{{Number: 0, Message: "<a> & \"b\"\n"}, {Number: 1, Message: strings.Repeat("long ", 1<<17) + "\n", Timestamp: 7}}
+	lines := []*api.Line{
+		{Number: 0, Message: "<a> & \"b\"\n"},
+		{Number: 1, Message: strings.Repeat("long ", 1<<17) + "\n", Timestamp: 7},
+	}
 	if err := c.Upload(t.Context(), stage.Steps[0].ID, rpc.LinesOf(lines)); err != nil {
 		t.Fatal(err)
 	}
@@ -540,21 +554,200 @@ func TestContractWaitingStagesAreScheduledOrSkipped(t *testing.T) {
 func TestContractConcurrencyLimitHoldsBackYoungerBuilds(t *testing.T) {
 	w := newWorld(t)
 	c := newClient(t, w)
-	older := w.enqueue(t, pipeline("limit", "concurrency: {limit: 1}\n"))
-	younger := w.enqueue(t, pipeline("limit", "concurrency: {limit: 1}\n"))
+	// The limit is for pipelines of one name in one repository, and all tests share that.
+	config := strings.Replace(pipeline("limit", "concurrency: {limit: 1}\n"), "name: one", "name: limited", 1)
+	older, younger := w.enqueue(t, config), w.enqueue(t, config)
 	stage := start(t.Context(), t, c, "limit", "build")
 	if stage.BuildID != older.ID {
 		t.Fatalf("offered build %d, want %d", stage.BuildID, older.ID)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	if s, err := c.Request(ctx, rpc.Filter{Type: "limit"}); err == nil {
-		t.Errorf("Request() = build %d while the older one runs, want nothing", s.BuildID)
-	}
+	offersNothing(t, w, "while the older build runs", rpc.Filter{Type: "limit"})
 	if _, err := c.FinishStage(t.Context(), finished(stage, api.StatusPassing)); err != nil {
 		t.Fatal(err)
 	}
 	if s, err := c.Request(t.Context(), rpc.Filter{Type: "limit"}); err != nil || s.BuildID != younger.ID {
 		t.Errorf("Request() = %v, %v, want build %d", s, err, younger.ID)
+	}
+}
+
+// The answers themselves, which the client hides. The real server to compare with is one of the 2.0 series.
+func TestContractAnswersToTheLetter(t *testing.T) {
+	w := newWorld(t, func(o *dronetest.Options) { o.Old = true })
+	c := newClient(t, w)
+	w.enqueue(t, pipeline("letter", ""))
+	stage := start(t.Context(), t, c, "letter", "build")
+	encode := func(v any) string {
+		b, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	stale := func(status string) string {
+		step := with(stage.Steps[0], status, 0)
+		step.Version = 99
+		return encode(step)
+	}
+	again := running(stage, "build")
+	again.Steps[0].StageID = stage.ID
+	nobodys := stage.Clone()
+	nobodys.BuildID = 987654321
+	last := finished(stage, api.StatusPassing)
+	last.Steps = []*rpc.Step{with(stage.Steps[0], api.StatusPassing, 0)}
+	last.Steps[0].Version = 99
+	stages, step := fmt.Sprintf("stage/%d", stage.ID), fmt.Sprintf("step/%d", stage.Steps[0].ID)
+	const (
+		conflict = "Optimistic Lock Error"
+		noRows   = "sql: no rows in result set"
+		line     = `[{"pos":0,"out":"x","time":0}]`
+	)
+	batch, upload := step+"/logs/batch", step+"/logs/upload"
+	for _, test := range []struct {
+		name, method, path, body string
+		status                   int
+		answer                   string
+	}{
+		{"ping", "POST", "ping", "", 200, ""},
+		{"accept of no stage", "POST", "stage/987654321?machine=m", "", 500, noRows},
+		{"accept of a stage that is taken", "POST", stages + "?machine=m", "", 409, conflict},
+		{"details of no stage", "GET", "stage/987654321", "", 500, noRows},
+		{"filter that is no JSON", "POST", "stage", "", 500, "EOF"},
+		{"stage of no build", "PUT", stages, encode(nobodys), 500, noRows},
+		{"steps inserted twice", "PUT", stages, encode(again), 500,
+			"UNIQUE constraint failed: steps.step_stage_id, steps.step_number"},
+		{"stage with the version of before", "PUT", stages, encode(again), 409, conflict},
+		{"stage with a stale step", "PUT", stages, encode(last), 409, conflict},
+		{"stale step that runs", "PUT", step, stale(api.StatusRunning), 409, conflict},
+		{"lines for the log that this has opened", "POST", batch, line, 200, ""},
+		{"stale step that ends", "PUT", step, stale(api.StatusPassing), 500, "1 error occurred:\n\t* " + conflict + "\n\n"},
+		{"lines for the log that this has closed", "POST", batch, line, 500, "stream: not found"},
+		{"no lines for no log", "POST", batch, `[]`, 200, ""},
+		{"log of no step", "POST", "step/987654321/logs/upload", `[]`, 200, ""},
+		{"log", "POST", upload, `[]`, 200, ""},
+		{"second log", "POST", upload, `[]`, 500, "UNIQUE constraint failed: logs.log_id"},
+	} {
+		status, answer := raw(t, w, w.secret(), test.method, test.path, test.body)
+		if status != test.status || answer != test.answer {
+			t.Errorf("%s: %d %q, want %d %q", test.name, status, answer, test.status, test.answer)
+		}
+	}
+	if status, answer := raw(t, w, "wrong", "POST", "ping", ""); status != 401 || answer != "" {
+		t.Errorf("wrong secret: %d %q, want 401", status, answer)
+	}
+	if status, _ := raw(t, w, w.secret(), "POST", step+"/card", `{"schema":"s","data":{}}`); status != 404 {
+		t.Errorf("card on an old server: %d, want 404", status)
+	}
+}
+
+// Texts are cut by bytes, and ids are taken from the body, not from the address.
+func TestContractUpdateTakesIdsFromTheBody(t *testing.T) {
+	w := newWorld(t)
+	c := newClient(t, w)
+	b := w.enqueue(t, pipeline("body", ""))
+	stage := start(t.Context(), t, c, "body", "build")
+	step := with(stage.Steps[0], api.StatusError, 1)
+	step.Error = strings.Repeat("x", 501)
+	body, err := json.Marshal(step)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, answer := raw(t, w, w.secret(), "PUT", "step/987654321", string(body)); status != 200 {
+		t.Fatalf("step: %d %q, want 200", status, answer)
+	}
+	last := finished(stage, api.StatusError)
+	last.Steps, last.Error = nil, strings.Repeat("y", 501)
+	if body, err = json.Marshal(last); err != nil {
+		t.Fatal(err)
+	}
+	if status, answer := raw(t, w, w.secret(), "PUT", "stage/987654321", string(body)); status != 200 {
+		t.Fatalf("stage: %d %q, want 200", status, answer)
+	}
+	got := w.build(t, b).Stages[0]
+	if got.Error != strings.Repeat("y", 500) || got.Steps[0].Error != strings.Repeat("x", 500) {
+		t.Errorf("errors have %d and %d bytes, want 500", len(got.Error), len(got.Steps[0].Error))
+	}
+}
+
+// raw makes a call without the client.
+func raw(t *testing.T, w world, secret, method, path, body string) (status int, answer string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, w.url()+"/rpc/v2/"+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("X-Drone-Token", secret)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(b)
+}
+
+// lossy loses the first answer to each call.
+type lossy struct {
+	mu   sync.Mutex
+	lost []string
+}
+
+func (l *lossy) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if name := r.Method + " " + r.URL.Path; !slices.Contains(l.lost, name) {
+		l.lost = append(l.lost, name)
+		res.Body.Close()
+		return nil, io.ErrUnexpectedEOF
+	}
+	return res, nil
+}
+
+func TestContractBuildEndsWellThoughAnswersAreLost(t *testing.T) {
+	w := newWorld(t)
+	client := func() *rpc.Client {
+		return newClient(t, w, func(o *rpc.Options) { o.Transport = new(lossy) }) // Each loses the answers anew.
+	}
+	b := w.enqueue(t, pipeline("lossy", ""))
+	stage, err := client().StartStage(t.Context(), running(accept(t.Context(), t, client(), "lossy"), "clone", "build"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, step := range stage.Steps {
+		for _, status := range []string{api.StatusRunning, api.StatusPassing} {
+			if step, err = client().ReportStep(t.Context(), with(step, status, i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := client().Upload(t.Context(), step.ID, rpc.LinesOf([]*api.Line{{Message: step.Name}})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := client().FinishStage(t.Context(), finished(stage, api.StatusPassing)); err != nil {
+		t.Fatal(err)
+	}
+	got := w.build(t, b)
+	if got.Status != api.StatusPassing || got.Stages[0].Status != api.StatusPassing {
+		t.Errorf("build is %s, stage %s, want success", got.Status, got.Stages[0].Status)
+	}
+	var rows []string
+	for _, s := range got.Stages[0].Steps {
+		rows = append(rows, fmt.Sprintf("%d %s %s %d", s.Number, s.Name, s.Status, s.ExitCode))
+	}
+	// The first two were inserted by the call whose answer was lost.
+	want := []string{"1 clone pending 0", "2 build pending 0", "3 clone success 0", "4 build success 1"}
+	if diff := cmp.Diff(want, rows); diff != "" {
+		t.Errorf("steps (-want +got):\n%s", diff)
+	}
+	for i, name := range []string{"clone", "build"} {
+		if diff := cmp.Diff([]*api.Line{{Message: name}}, w.log(t, b, 1, i+3)); diff != "" {
+			t.Errorf("log of step %d (-want +got):\n%s", i+3, diff)
+		}
 	}
 }

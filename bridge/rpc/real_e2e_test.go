@@ -14,8 +14,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -26,9 +28,9 @@ import (
 // names, on the loopback interface, with a database of its own and a few answers of Gitea's API, which is all that it
 // needs to read a configuration file.
 //
-//	DRONE_SERVER_BIN=/path/to/drone-server go test -tags e2e -run Contract ./bridge/rpc
+//	DRONE_SERVER_BIN=/path/to/drone-server go test -tags e2e -run Contract -parallel 16 ./bridge/rpc
 //
-// Its long polls last 30 seconds, and so do some tests.
+// Its long polls last 30 seconds, and some tests wait for three.
 
 // real is one server for all tests.
 type real struct {
@@ -44,6 +46,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "DRONE_SERVER_BIN is not set: the contract is checked against the fake server only")
 		os.Exit(m.Run())
 	}
+	runtime.LockOSThread() // The server ends with the thread that it was started from.
 	os.Exit(func() int {
 		w, stop, err := startReal(program)
 		if err != nil {
@@ -75,6 +78,7 @@ func startReal(program string) (w *real, stop func(), err error) {
 	}
 	server := exec.Command(program)
 	server.Dir, server.Stdout, server.Stderr = dir, logs, logs
+	server.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // Also if the tests end in a panic.
 	server.Env = []string{
 		"DRONE_GITEA_SERVER=" + gitea.server.URL, "DRONE_GITEA_CLIENT_ID=id", "DRONE_GITEA_CLIENT_SECRET=secret",
 		"DRONE_RPC_SECRET=" + realSecret, "DRONE_SERVER_HOST=" + address, "DRONE_SERVER_PORT=" + address,
@@ -201,7 +205,8 @@ func (s *scm) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	repo := map[string]any{
 		"id": 1, "name": "hello", "full_name": "dev/hello", "default_branch": "main",
 		"owner": map[string]any{"login": "dev"}, "html_url": s.server.URL + "/dev/hello",
-		"clone_url": s.server.URL + "/dev/hello.git", "permissions": map[string]bool{"admin": true, "push": true, "pull": true},
+		"clone_url":   s.server.URL + "/dev/hello.git",
+		"permissions": map[string]bool{"admin": true, "push": true, "pull": true},
 	}
 	reply := func(v any) { _ = json.NewEncoder(w).Encode(v) }
 	path := strings.TrimPrefix(r.URL.Path, "/api/v1/")

@@ -28,12 +28,12 @@ type world interface {
 var onReal func(*testing.T) world
 
 // newWorld returns the fake server, one for each test, unless a real one is under test.
-func newWorld(t *testing.T) world {
+func newWorld(t *testing.T, change ...func(*dronetest.Options)) world {
 	if onReal != nil {
 		t.Parallel() // A long poll takes its 30 seconds.
 		return onReal(t)
 	}
-	return newFake(t)
+	return newFake(t, change...)
 }
 
 // newFake returns a fake server.
@@ -81,7 +81,7 @@ func (f fake) log(t *testing.T, b *api.Build, stage, step int) []*api.Line {
 // newClient returns a client that tries again without much ado, and dumps its calls if RPC_DUMP is set.
 func newClient(t *testing.T, w world, change ...func(*rpc.Options)) *rpc.Client {
 	t.Helper()
-	o := rpc.Options{Server: w.url(), Secret: w.secret(), BackOff: quick, RetryFor: time.Minute, WatchEvery: 20 * time.Second}
+	o := rpc.Options{Server: w.url(), Secret: w.secret(), BackOff: quick, RetryFor: time.Minute}
 	if os.Getenv("RPC_DUMP") != "" {
 		o.Dump, o.DumpBody = t.Output(), true
 	}
