@@ -29,6 +29,7 @@ func (l *lowering) answerKeys() {
 		l.answerEntrypoint(s)
 	}
 	l.answerSource()
+	l.checkForKubernetes()
 }
 
 // answerServerKeys tells what a Drone server would do with the pipeline, where there is none.
@@ -44,6 +45,9 @@ func (l *lowering) answerServerKeys() {
 	}
 	if p.Concurrency.Limit > 0 {
 		l.diags.Infof(p.At("concurrency"), CodeServerOnly, "Drone's server limits how many builds run at once; a PipelineRun does not")
+	}
+	if p.Metadata.Namespace == namespaceForEachRun {
+		l.diags.Infof(p.At("metadata.namespace"), CodeRunnerOnly, "only the runner makes a namespace for each run; this one is in yours")
 	}
 	if len(p.Node) > 0 {
 		l.diags.Infof(p.At("node"), CodeServerOnly, "Drone's server chooses a runner by node; for a node of the cluster use node_selector")

@@ -34,6 +34,8 @@ const (
 	CodeNoSource diag.Code = "no-source"
 	// CodeEntrypoint is an entrypoint or a working directory that Drone would treat otherwise.
 	CodeEntrypoint diag.Code = "entrypoint"
+	// CodeKubernetes is a value that Kubernetes would refuse.
+	CodeKubernetes diag.Code = "kubernetes"
 	// CodeTooLarge is a PipelineRun that the cluster could not store.
 	CodeTooLarge diag.Code = "run-too-large"
 	// CodeInvalid is a PipelineRun that Tekton would refuse.

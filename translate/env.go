@@ -39,6 +39,7 @@ func (l *lowering) environmentOf(s *Step, failing bool) environment {
 	env := environment{texts: maps.Clone(l.common[failing]), secrets: map[string]*corev1.SecretKeySelector{}}
 	for name, v := range s.Spec.Environment {
 		switch {
+		case !l.isVariable(s.Spec.At(at("environment", name)), name):
 		case v == nil: // Drone drops a variable without a value.
 		case v.Secret != "":
 			env.secrets[name] = l.secrets.reference(v.Secret)
@@ -53,6 +54,7 @@ func (l *lowering) environmentOf(s *Step, failing bool) environment {
 	maps.Copy(env.texts, own)
 	for key, v := range s.Spec.Settings {
 		switch {
+		case !l.isVariable(s.Spec.At(at("settings", key)), settingName(key)):
 		case v == nil || v.Secret == "" && v.Value == nil: // Drone drops a setting without a value.
 		case v.Secret != "":
 			env.secrets[settingName(key)] = l.secrets.reference(v.Secret)

@@ -97,13 +97,17 @@ func (l *lowering) objectMeta() metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: l.name, Namespace: l.namespace(), Labels: labels, Annotations: annotations}
 }
 
+// namespaceForEachRun is what Drone's kubernetes runner takes for the wish for a new namespace, which goes with the run.
+const namespaceForEachRun = "drone-"
+
 // namespace of all objects. Names of services contain it, so a run with services has to know it.
 func (l *lowering) namespace() string {
+	own := l.plan.Pipeline.Metadata.Namespace
 	switch {
 	case l.options.Namespace != "":
 		return l.options.Namespace
-	case l.plan.Pipeline.Metadata.Namespace != "":
-		return l.plan.Pipeline.Metadata.Namespace
+	case own != "" && own != namespaceForEachRun:
+		return own
 	case len(l.pods) > 0 && !l.podsAreSidecars():
 		return metav1.NamespaceDefault
 	default:
