@@ -1,0 +1,107 @@
+package compile
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	droneyaml "github.com/drone/drone-yaml/yaml"
+
+	v1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+
+	"github.com/drone-tekton/drone-runner-tekton/translate"
+)
+
+// Amount is an amount of each resource; 0 is none. CPU is in thousandths of a core.
+type Amount struct {
+	CPU    int64
+	Memory droneyaml.BytesSize
+}
+
+// Requirements are what a policy, or the runner's settings, say about resources of steps.
+type Requirements struct {
+	// Request is what a step requests that names nothing.
+	Request Amount
+	// Limit is the most that a step may use, whatever it names.
+	Limit Amount
+	// Least is what a step requests at least.
+	Least Amount `yaml:"-"`
+}
+
+// over lets other requirements win where they name an amount.
+func (r Requirements) over(o Requirements) Requirements {
+	r.Request, r.Limit = r.Request.over(o.Request), r.Limit.over(o.Limit)
+	return r
+}
+
+func (a Amount) over(o Amount) Amount {
+	if o.CPU > 0 {
+		a.CPU = o.CPU
+	}
+	if o.Memory > 0 {
+		a.Memory = o.Memory
+	}
+	return a
+}
+
+// apply gives every step of a bundle its share. Drone's runner splits a pipeline's request over the containers of its one
+// pod; here each step is a pod of its own, and gets the whole.
+func (r Requirements) apply(b *translate.Bundle) {
+	each := func(steps []v1.Step, sidecars []v1.Sidecar) {
+		for i := range steps {
+			r.fit(&steps[i].ComputeResources)
+		}
+		for i := range sidecars {
+			r.fit(&sidecars[i].ComputeResources)
+		}
+	}
+	spec := b.PipelineRun.Spec.PipelineSpec
+	for _, tasks := range [][]v1.PipelineTask{spec.Tasks, spec.Finally} {
+		for _, t := range tasks {
+			each(t.TaskSpec.Steps, t.TaskSpec.Sidecars)
+		}
+	}
+	for _, pod := range b.Pods {
+		for i := range pod.Spec.Containers {
+			r.fit(&pod.Spec.Containers[i].Resources)
+		}
+	}
+}
+
+func (r Requirements) fit(of *corev1.ResourceRequirements) {
+	fit := func(name corev1.ResourceName, request, limit, least resource.Quantity) {
+		l, limited := of.Limits[name]
+		if !limit.IsZero() && (!limited || l.Cmp(limit) > 0) {
+			l, limited = limit, true
+			of.Limits = put(of.Limits, name, l)
+		}
+		q, requested := of.Requests[name]
+		if !requested && !request.IsZero() {
+			q, requested = request, true
+		}
+		if !least.IsZero() && q.Cmp(least) < 0 {
+			q, requested = least, true
+		}
+		if !requested {
+			return
+		}
+		if limited && q.Cmp(l) > 0 {
+			q = l
+		}
+		of.Requests = put(of.Requests, name, q)
+	}
+	fit(corev1.ResourceCPU, milli(r.Request), milli(r.Limit), milli(r.Least))
+	fit(corev1.ResourceMemory, bytesOf(r.Request), bytesOf(r.Limit), bytesOf(r.Least))
+}
+
+func put(list corev1.ResourceList, name corev1.ResourceName, q resource.Quantity) corev1.ResourceList {
+	if list == nil {
+		list = corev1.ResourceList{}
+	}
+	list[name] = q
+	return list
+}
+
+func milli(a Amount) resource.Quantity { return *resource.NewMilliQuantity(a.CPU, resource.DecimalSI) }
+func bytesOf(a Amount) resource.Quantity {
+	return *resource.NewQuantity(int64(a.Memory), resource.BinarySI)
+}

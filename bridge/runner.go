@@ -1,0 +1,161 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
+	"knative.dev/pkg/leaderelection"
+	knative "knative.dev/pkg/reconciler"
+
+	"github.com/drone-tekton/drone-runner-tekton/bridge/journal"
+	"github.com/drone-tekton/drone-runner-tekton/bridge/logs"
+)
+
+// Server is a Drone server, as rpc.Client is one.
+type Server interface {
+	requester
+	starter
+	reporter
+	watcher
+	uploader
+}
+
+// Runner runs stages of a Drone server on a cluster.
+type Runner struct {
+	options    Options
+	clients    Clients
+	watched    *watched
+	poller     *poller
+	reconciler *reconciler
+	leaders    *knative.LeaderAwareFuncs
+	events     *events
+	changes    *broadcast
+
+	mu    sync.Mutex
+	ready bool
+}
+
+// New puts a runner together. It reads and writes nothing before Run. The registerer may be nil, and streams are those of
+// the cluster where nil.
+func New(o Options, c Clients, server Server, streams logs.Streams, registerer prometheus.Registerer) (*Runner, error) {
+	o = o.withDefaults()
+	w, err := newWatched(c, o.Namespace, o.Namespaces)
+	if err != nil {
+		return nil, err
+	}
+	if streams == nil {
+		streams = logs.ClusterStreams(c.Kube.CoreV1())
+	}
+	r := &Runner{options: o, clients: c, watched: w, events: newEvents(c), changes: newBroadcast()}
+	m := newMetrics(registerer)
+	store := journal.NewStore(c.Kube.CoreV1().ConfigMaps(o.Namespace))
+	queue := newQueue()
+	values := &values{clients: c, byStage: map[int64][]string{}}
+	teller := &teller{server: server, journal: store, events: r.events, options: o, metrics: m}
+	r.leaders = &knative.LeaderAwareFuncs{PromoteFunc: r.promote, DemoteFunc: r.demote}
+	r.reconciler = &reconciler{
+		queue: queue, watched: w, journal: store, leads: r.leaders.IsLeaderFor, teller: teller, options: o, metrics: m,
+		launcher: &launcher{
+			server: server, clients: c, journal: store, compiler: o.Compiler, teller: teller, values: values,
+			events: r.events, options: o, metrics: m,
+		},
+		ender:   &ender{clients: c, journal: store, options: o, metrics: m},
+		cleaner: &cleaner{clients: c, journal: store, watched: w, options: o, metrics: m, more: make(chan struct{}, 1)},
+		sessions: &sessions{
+			watcher: server, values: values, wake: queue.Add, byID: map[int64]*session{},
+			logs: &stepLogs{streams: streams, sender: sender{server}, options: o, metrics: logs.NewMetrics(registerer)},
+		},
+	}
+	r.poller = &poller{
+		server: server, journal: store, options: o, held: r.held, entryOf: w.entry, changed: r.changes.next, metrics: m,
+	}
+	gauges(registerer, w, queue)
+	return r, w.onChange(func(stageID int64) {
+		r.changes.send()
+		queue.Add(stageID)
+	})
+}
+
+// Run runs until ctx ends. Stages that are running then go on in the cluster, and are taken up again by the next process.
+func (r *Runner) Run(ctx context.Context) error {
+	defer r.events.stop()
+	if err := r.watched.run(ctx); err != nil {
+		return err
+	}
+	elector, err := r.elector(ctx)
+	if err != nil {
+		return err
+	}
+	r.setReady(true)
+	defer r.setReady(false)
+	var parts sync.WaitGroup
+	parts.Go(func() { elector.Run(ctx) })
+	parts.Go(func() { r.reconciler.run(ctx) })
+	parts.Go(func() { r.reconciler.cleaner.prune(ctx, r.leaders.IsLeaderFor) })
+	parts.Go(func() { r.poller.run(ctx) })
+	parts.Wait()
+	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// elector shares the stages among replicas, in buckets. A single replica that needs no election has them all.
+func (r *Runner) elector(ctx context.Context) (leaderelection.Elector, error) {
+	if r.options.Buckets > 0 {
+		config := leaderelection.ComponentConfig{
+			Component: component, Buckets: uint32(r.options.Buckets), Identity: r.options.Machine,
+			LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod,
+		}
+		ctx = leaderelection.WithStandardLeaderElectorBuilder(ctx, r.clients.Kube, config)
+	}
+	e, err := leaderelection.BuildElector(ctx, r.leaders, "stages", func(b knative.Bucket, key types.NamespacedName) {})
+	if err != nil {
+		return nil, fmt.Errorf("sharing stages among replicas: %w", err)
+	}
+	return e, nil
+}
+
+// promote looks at all stages of a bucket that is ours from now on.
+func (r *Runner) promote(b knative.Bucket, _ func(knative.Bucket, types.NamespacedName)) error {
+	for _, e := range r.watched.entries() {
+		if b.Has(stageKey(r.options.Namespace, e.StageID)) {
+			r.reconciler.queue.Add(e.StageID)
+		}
+	}
+	return nil
+}
+
+// demote looks at the stages of a bucket that is somebody else's from now on, which ends their sessions.
+func (r *Runner) demote(b knative.Bucket) { _ = r.promote(b, nil) } // It does not fail.
+
+// held is how many stages this machine has taken and not ended.
+func (r *Runner) held() int {
+	n := 0
+	for _, e := range r.watched.entries() {
+		if e.Machine == r.options.Machine && e.Phase != journal.Told {
+			n++
+		}
+	}
+	return n
+}
+
+func (r *Runner) setReady(ready bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ready = ready
+}
+
+// Ready reports whether the runner knows the cluster and takes stages.
+func (r *Runner) Ready() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ready
+}
+
+// Entries are the stages at this moment, for people to look at.
+func (r *Runner) Entries() []*journal.Entry { return r.watched.entries() }

@@ -1,0 +1,83 @@
+package status
+
+import (
+	"strings"
+	"time"
+
+	api "github.com/drone/drone-go/drone"
+	corev1 "k8s.io/api/core/v1"
+	"knative.dev/pkg/apis"
+
+	v1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+)
+
+// troubles are reasons for which a container waits that pass by themselves at best: the kubelet tries again, and a
+// registry may come back.
+var troubles = map[string]string{
+	"ErrImagePull":               "the image cannot be pulled",
+	"ImagePullBackOff":           "the image cannot be pulled",
+	"InvalidImageName":           "the image's name is not valid",
+	"ErrImageNeverPull":          "the image is not on the node, and must not be pulled",
+	"ImageInspectError":          "the image cannot be read",
+	"RegistryUnavailable":        "the registry is not available",
+	"SignatureValidationFailed":  "the image's signature is not valid",
+	"CreateContainerConfigError": "the container cannot be configured",
+	"CreateContainerError":       "the container cannot be created",
+	"RunContainerError":          "the container cannot be started",
+	"CreatePodSandboxError":      "the pod cannot be set up",
+}
+
+// waitingForPod is why a task has no pod.
+func waitingForPod(tr *v1.TaskRun) string {
+	c := tr.Status.GetCondition(apis.ConditionSucceeded)
+	if c == nil || !c.IsUnknown() {
+		return ""
+	}
+	switch c.Reason {
+	case "ExceededResourceQuota", "ExceededNodeResources", "PodCreationFailed":
+		return "waiting: " + oneLine(c.Message)
+	}
+	return ""
+}
+
+// waiting is the state of a container that does not run yet, and why. An image that cannot be pulled shows at a container
+// of its own, or at one of those that Tekton prepares the pod with: all steps of the pod wait for them.
+func (v *view) waiting(pod *corev1.Pod, cs *corev1.ContainerStatus) State {
+	st := State{Status: api.StatusPending}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+			st.Waiting = "waiting for a node: " + oneLine(c.Message)
+			return st
+		}
+	}
+	all := pod.Status.InitContainerStatuses
+	if cs != nil {
+		all = append(all[:len(all):len(all)], *cs)
+	}
+	for _, c := range all {
+		w := c.State.Waiting
+		if w == nil || troubles[w.Reason] == "" {
+			continue
+		}
+		st.Waiting = troubles[w.Reason] + ": " + c.Image
+		if w.Message != "" {
+			st.Waiting = troubles[w.Reason] + ": " + oneLine(w.Message)
+		}
+		st.Trouble = &Trouble{PodUID: string(pod.UID), Container: c.Name}
+		if since := v.troubleSince(*st.Trouble); !since.IsZero() && v.Now.Sub(since) >= v.Grace {
+			st.Status, st.ExitCode, st.Error, st.Waiting = api.StatusError, exitError, st.Waiting, ""
+			st.Started, st.Stopped = pod.CreationTimestamp.Time, v.Now
+		}
+		return st
+	}
+	return st
+}
+
+func (v *view) troubleSince(t Trouble) (since time.Time) {
+	if v.TroubleSince == nil {
+		return since
+	}
+	return v.TroubleSince(t)
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
