@@ -11,8 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
-
-	"github.com/drone-tekton/drone-runner-tekton/workspace"
 )
 
 // detached is a service or a detached step. It runs in a Pod beside the run, one for the whole pipeline, so that what one
@@ -178,7 +176,7 @@ func (l *lowering) pod(d *detached) *corev1.Pod {
 		})
 	}
 	pod.Spec.Containers = []corev1.Container{container}
-	if len(d.unit.mounts) > 0 {
+	if len(d.unit.mounts) > 0 || d.gated() {
 		l.keepNearTasks(pod)
 	}
 	if d.gated() {
@@ -200,19 +198,11 @@ func (l *lowering) waitForStart(pod *corev1.Pod, d *detached) {
 	}}
 }
 
-// keepNearTasks holds the Pod on the node where the run's tasks are: on storage that one node alone can use, a Pod
-// elsewhere would keep the claim from them.
+// keepNearTasks holds the Pod on the node where the affinity assistant keeps the run's tasks: on storage that one node
+// alone can use, a Pod elsewhere would keep the claim from them.
 func (l *lowering) keepNearTasks(pod *corev1.Pod) {
-	place := l.storage.decision.Places[sourceVolume]
-	if place.Claim == "" {
+	if !l.storage.decision.OneNode {
 		return
-	}
-	claim := l.storage.claim(place.Claim)
-	if l.storage.decision.AsVolume || claim.AccessMode != corev1.ReadWriteOnce {
-		return
-	}
-	if c := l.options.Cluster; c != nil && c.Coschedule == workspace.CoscheduleDisabled {
-		return // there is no affinity assistant to follow
 	}
 	pod.Spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{
 		RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{

@@ -10,18 +10,12 @@ import (
 //
 // Drone starts such a step as soon as what it waits for is done; Tekton starts it after all that was running has ended.
 func (l *lowering) groupHandlers(mounts map[*Step][]mount) {
-	var handlers []*Step
-	for _, s := range l.plan.Steps {
-		if handlesFailure(s) {
-			handlers = append(handlers, s)
-		}
-	}
 	unique := l.taskNames()
 	for _, t := range l.tasks {
 		unique.taken[t.name] = true
 	}
 	passed := l.passedBy()
-	for _, group := range ordered(handlers) {
+	for _, group := range ordered(l.handlerSteps()) {
 		t := &task{}
 		for _, s := range group {
 			u := l.newUnit(s, true, mounts[s])
@@ -41,6 +35,17 @@ func (l *lowering) groupHandlers(mounts map[*Step][]mount) {
 		}
 		l.handlers = append(l.handlers, t)
 	}
+}
+
+// handlerSteps are the steps that run, or still have to run, when something has failed.
+func (l *lowering) handlerSteps() []*Step {
+	var out []*Step
+	for _, s := range l.plan.Steps {
+		if handlesFailure(s) {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 // passedBy are the tasks that come right after each on-failure step. To Drone, such a step is over once its turn has come

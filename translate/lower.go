@@ -109,6 +109,7 @@ func lower(p *Plan, o Options, diags *diag.List) *Bundle {
 func (l *lowering) placeFiles(mounts map[*Step][]mount) {
 	request := workspace.Request{Options: l.options.Workspace, Cluster: l.options.Cluster}
 	used := map[string]bool{}
+	asked := map[*Step]workspace.Step{}
 	for _, s := range l.plan.Steps {
 		if s.Detached {
 			continue
@@ -116,7 +117,7 @@ func (l *lowering) placeFiles(mounts map[*Step][]mount) {
 		for _, v := range ownVolumes(mounts[s]) {
 			used[v] = true
 		}
-		step := workspace.Step{
+		asked[s] = workspace.Step{
 			Name: s.ID, Needs: l.needsInOrder(s), Mounts: mountsKey(mounts[s]), Volumes: ownVolumes(mounts[s]),
 			Alone: s.Policy == Always || s.FailFast,
 			// How far a task got is not known; only whether it ran is. So what tells that a handler's turn is over begins a
@@ -124,21 +125,24 @@ func (l *lowering) placeFiles(mounts map[*Step][]mount) {
 			First: len(l.handlersBefore(s)) > 0, Last: l.startsDetached(s),
 		}
 		if runsInOrder(s) {
-			request.Steps = append(request.Steps, step)
-		}
-		if handlesFailure(s) {
-			request.Handlers = append(request.Handlers, step)
+			request.Steps = append(request.Steps, asked[s])
 		}
 	}
+	for _, group := range ordered(l.handlerSteps()) {
+		var task []workspace.Step
+		for _, s := range group {
+			task = append(task, asked[s])
+		}
+		request.Handlers = append(request.Handlers, task)
+	}
 	for _, d := range l.pods {
-		for _, v := range ownVolumes(d.unit.mounts) {
-			used[v] = true
-			request.Outside = true
-		}
+		request.Outside = append(request.Outside, ownVolumes(d.unit.mounts)...)
 		if d.gated() { // the mark of its start lies on the claim of the source
-			used[sourceVolume] = true
-			request.Outside = true
+			request.Outside = append(request.Outside, sourceVolume)
 		}
+	}
+	for _, v := range request.Outside {
+		used[v] = true
 	}
 	if used[sourceVolume] {
 		request.Volumes = append(request.Volumes, workspace.Volume{Name: sourceVolume})
@@ -147,7 +151,9 @@ func (l *lowering) placeFiles(mounts map[*Step][]mount) {
 		if v == nil || !isTemp(v) || !used[l.volumes.ids[v.Name]] || l.volumes.byName[v.Name] != v {
 			continue
 		}
-		request.Volumes = append(request.Volumes, workspace.Volume{Name: l.volumes.ids[v.Name], Memory: v.Temp.Medium == "memory", SizeLimit: int64(v.Temp.SizeLimit)})
+		request.Volumes = append(request.Volumes, workspace.Volume{
+			Name: l.volumes.ids[v.Name], Memory: v.Temp.Medium == "memory", SizeLimit: int64(v.Temp.SizeLimit),
+		})
 	}
 	l.storage.decision = workspace.Plan(request)
 	for _, c := range l.storage.decision.Claims {

@@ -73,8 +73,12 @@ func TestKindsOfVolumes(t *testing.T) {
 		{"host: {path: /x}, claim: {name: mine}", "path: /v", map[string]string{"/v": `{"hostPath":{"path":"/x"}}`}},
 		{"", "path: /v", map[string]string{}},
 	} {
+		other := "{name: z, image: i, volumes: [{name: v, path: /z}]}"
+		if strings.Contains(test.volume, "memory") {
+			other = "{name: z, image: i}"
+		}
 		b := converted(t, kubernetesHead+"clone: {disable: true}\nvolumes: [{name: v, "+test.volume+"}]\n"+
-			"steps: [{name: a, image: i, volumes: [{name: v, "+test.mount+"}]}]\n")
+			"steps: [{name: a, image: i, volumes: [{name: v, "+test.mount+"}]}, "+other+"]\n")
 		want := map[string]string{"/drone/src": source}
 		for path, what := range test.want {
 			want[path] = what
@@ -132,7 +136,7 @@ func TestVolumesAtOnePlace(t *testing.T) {
 		{"[{name: v, path: /drone/src/cache}]",
 			map[string]string{"/drone/src": "claim files: source", "/drone/src/cache": "claim files: volume-v"}, 0},
 	} {
-		b, list := convert(t, head+test.mounts+"}]\n")
+		b, list := convert(t, head+test.mounts+"}, {name: z, image: i, volumes: [{name: v, path: /v}, {name: w, path: /w}]}]\n")
 		if b == nil {
 			t.Errorf("mounts %s: %s", test.mounts, report(list))
 			continue
@@ -149,7 +153,7 @@ func TestVolumesAtOnePlace(t *testing.T) {
 // A mount of a volume that is not declared is left out, as in Drone, and told where it stands.
 func TestMountOfAnUndeclaredVolume(t *testing.T) {
 	b, list := convert(t, dockerHead+"clone: {disable: true}\nsteps:\n- name: a\n  image: i\n  volumes:\n  - name: nowhere\n    path: /x\n")
-	if diff := cmp.Diff(map[string]string{"/drone/src": "claim files: source"}, files(t, b, "a")); diff != "" {
+	if diff := cmp.Diff(map[string]string{"/drone/src": `{"emptyDir":{}}`}, files(t, b, "a")); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
 	if got := report(list); !strings.Contains(got, `f:9:5: warning: the volume "nowhere" is mounted and not declared`) {
@@ -159,7 +163,8 @@ func TestMountOfAnUndeclaredVolume(t *testing.T) {
 
 // Where files live is the user's choice.
 func TestPlacesOfFiles(t *testing.T) {
-	text := dockerHead + "clone: {disable: true}\nvolumes: [{name: v, temp: {}}]\nsteps: [{name: a, image: i, volumes: [{name: v, path: /v}]}]\n"
+	text := dockerHead + "clone: {disable: true}\nvolumes: [{name: v, temp: {}}]\nsteps:\n" +
+		"- {name: a, image: i, volumes: [{name: v, path: /v}]}\n- {name: b, image: i, volumes: [{name: v, path: /v}]}\n"
 	for _, test := range []struct {
 		rule    string
 		options workspace.Options
@@ -178,6 +183,8 @@ func TestPlacesOfFiles(t *testing.T) {
 			}, "", []string{"hello-7-default-files ReadWriteMany"}},
 		{"one pod", workspace.Options{Layout: workspace.Pod},
 			map[string]string{"/drone/src": `{"emptyDir":{}}`, "/v": `{"emptyDir":{}}`}, "", nil},
+		{"a chain that holds all steps", workspace.Options{Layout: workspace.Chains},
+			map[string]string{"/drone/src": `{"emptyDir":{}}`, "/v": `{"emptyDir":{}}`}, "", nil},
 	} {
 		b, list := convert(t, text, func(_ *Facts, o *Options) {
 			o.Workspace = test.options
@@ -187,10 +194,7 @@ func TestPlacesOfFiles(t *testing.T) {
 			t.Errorf("%s: %s", test.rule, report(list))
 			continue
 		}
-		task := "a"
-		if test.options.Layout == workspace.Pod {
-			task = onePodTask
-		}
+		task := b.Units[0].Task
 		if diff := cmp.Diff(test.want, files(t, b, task)); diff != "" {
 			t.Errorf("%s: files (-want +got):\n%s", test.rule, diff)
 		}

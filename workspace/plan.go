@@ -10,31 +10,49 @@ const shared = "files"
 
 // Plan decides. The same request gives the same decision.
 func Plan(r Request) Decision {
-	o := r.Options.Defaults()
-	d := Decision{Layout: o.Layout, Places: map[string]Place{}}
+	d := Decision{Places: map[string]Place{}}
+	o := d.checkOptions(r.Options.Defaults())
+	d.Layout = o.Layout
 	d.Tasks = tasks(o.Layout, r.Steps)
-	switch o.Layout {
-	case Steps:
-		d.because("layout", "steps: each step is a task with its own pod, resources and node")
-	case Chains:
-		d.because("layout", fmt.Sprintf("chains: %d steps in %d tasks; steps that follow each other share a pod", len(r.Steps), len(d.Tasks)))
-	case Pod:
-		d.because("layout", "pod: all steps run one after the other in one pod, which needs no claim")
-	}
+	d.explainLayout(len(r.Steps))
 	if o.Layout == Pod {
-		for _, v := range r.Volumes {
-			d.Places[v.Name] = inPod(v)
-		}
+		d.placeInPod(r, o)
 		return d
 	}
-	if len(r.Volumes) == 0 {
-		d.because("claims", "no step needs a volume, so there is no claim")
+	d.placeVolumes(r, o)
+	if len(d.Claims) == 0 {
+		d.because("claims", "no two pods share files, so there is no claim")
 		return d
 	}
 	d.AsVolume = o.Spread
-	placeVolumes(&d, r, o)
+	d.OneNode = !o.Spread && o.AccessMode != readWriteMany && r.Cluster.coschedule() != CoscheduleDisabled
+	d.explainClaims(o)
 	d.checkClaims(r, o)
 	return d
+}
+
+func (d *Decision) explainLayout(steps int) {
+	switch d.Layout {
+	case Steps:
+		d.because("layout", "steps: each step is a task with its own pod, resources and node")
+	case Chains:
+		d.because("layout", fmt.Sprintf("chains: %d steps in %d tasks; steps that follow each other share a pod", steps, len(d.Tasks)))
+	case Pod:
+		d.because("layout", "pod: all steps run one after the other in one pod, which needs no claim")
+	}
+}
+
+// placeInPod keeps all volumes in the one pod.
+func (d *Decision) placeInPod(r Request, o Options) {
+	for _, v := range r.Volumes {
+		d.Places[v.Name] = inPod(v)
+	}
+	if o.Existing != "" {
+		d.warn("claims", fmt.Sprintf("the claim %s is not used: in the layout pod all files are in the pod", o.Existing))
+	}
+	if o.Spread {
+		d.because("spread", "one pod is on one node")
+	}
 }
 
 // inPod is a place in the pod of the one task that uses a volume.
@@ -45,41 +63,45 @@ func inPod(v Volume) Place {
 	return Place{Memory: true, SizeLimit: v.SizeLimit}
 }
 
-func placeVolumes(d *Decision, r Request, o Options) {
-	claim := Claim{
-		StorageClass: o.StorageClass, AccessMode: o.AccessMode, Size: o.Size, Existing: o.Existing,
-		Beside: o.Existing == "" && (o.Spread || r.Outside),
-	}
+// placeVolumes keeps a volume that one task alone uses in its pod, and puts those that are shared on claims.
+func (d *Decision) placeVolumes(r Request, o Options) {
 	for _, v := range r.Volumes {
-		if v.Memory && usedByOneTask(v.Name, d.Tasks, r) {
+		if d.usedByOneTask(v.Name, r) && (o.Existing == "" || v.Memory) {
 			d.Places[v.Name] = inPod(v)
-			d.because(v.Name, "in memory: one task alone uses it")
+			if v.Memory {
+				d.because(v.Name, "in memory: one task alone uses it")
+			} else {
+				d.because(v.Name, "in the pod: one task alone uses it")
+			}
 			continue
 		}
-		c := claim
-		c.Name = shared
-		place := Place{Claim: shared, SubPath: v.Name}
+		name, place := shared, Place{Claim: shared, SubPath: v.Name}
 		if o.Claims == PerVolume && o.Existing == "" {
-			c.Name = v.Name
-			place = Place{Claim: v.Name}
+			name, place = v.Name, Place{Claim: v.Name}
 		}
 		d.Places[v.Name] = place
-		if !slices.Contains(d.Claims, c) {
-			d.Claims = append(d.Claims, c)
+		i := slices.IndexFunc(d.Claims, func(c Claim) bool { return c.Name == name })
+		if i < 0 {
+			i = len(d.Claims)
+			d.Claims = append(d.Claims, Claim{
+				Name: name, StorageClass: o.StorageClass, AccessMode: o.AccessMode, Size: o.Size, Existing: o.Existing,
+			})
+		}
+		if o.Existing == "" && (o.Spread || slices.Contains(r.Outside, v.Name)) {
+			d.Claims[i].Beside = true
 		}
 		if v.Memory {
 			d.because(v.Name, "on the claim, not in memory: several pods share it")
 		}
 	}
-	d.explainClaims(o)
 }
 
 func (d *Decision) explainClaims(o Options) {
 	switch {
-	case len(d.Claims) == 0:
-		return
+	case o.Existing != "" && o.Claims == PerVolume:
+		d.because("claims", fmt.Sprintf("the existing claim %s holds all volumes, since it is one; each run has a folder on it, which stays", o.Existing))
 	case o.Existing != "":
-		d.because("claims", fmt.Sprintf("the existing claim %s holds all volumes, below a folder of the run", o.Existing))
+		d.because("claims", fmt.Sprintf("the existing claim %s holds all volumes; each run has a folder on it, which stays", o.Existing))
 	case o.Claims == PerVolume:
 		d.because("claims", "one claim for each volume, as asked; Tekton's default co-scheduling rejects a task with two")
 	default:
@@ -87,65 +109,28 @@ func (d *Decision) explainClaims(o Options) {
 	}
 }
 
-// usedByOneTask reports whether all steps that mount a volume are in one task, and nothing outside the tasks mounts it.
-func usedByOneTask(volume string, tasks [][]string, r Request) bool {
-	if r.Outside {
+// usedByOneTask reports whether the steps that mount a volume are in one task, and nothing outside the tasks mounts it.
+func (d *Decision) usedByOneTask(volume string, r Request) bool {
+	if slices.Contains(r.Outside, volume) {
 		return false
 	}
+	mounts := map[string]bool{} // by step that runs in order
+	for _, s := range r.Steps {
+		mounts[s.Name] = slices.Contains(s.Volumes, volume)
+	}
 	users := 0
-	for _, task := range tasks {
-		if slices.ContainsFunc(r.Steps, func(s Step) bool {
-			return slices.Contains(task, s.Name) && slices.Contains(s.Volumes, volume)
+	for _, task := range d.Tasks {
+		if slices.ContainsFunc(task, func(name string) bool { return mounts[name] }) {
+			users++
+		}
+	}
+	for _, task := range r.Handlers {
+		// A handler that stands in for a step runs only where the step has not.
+		if slices.ContainsFunc(task, func(s Step) bool {
+			return slices.Contains(s.Volumes, volume) && (len(task) > 1 || !mounts[s.Name])
 		}) {
 			users++
 		}
 	}
-	for _, s := range r.Handlers {
-		if slices.Contains(s.Volumes, volume) {
-			users++
-		}
-	}
 	return users <= 1
-}
-
-// tasks groups steps. A chain goes on from a step to the next where the next waits for that step alone, nothing else
-// waits for that step, and both mount the same.
-func tasks(layout Layout, steps []Step) [][]string {
-	var out [][]string
-	switch layout {
-	case Pod:
-		all := make([]string, len(steps))
-		for i, s := range steps {
-			all[i] = s.Name
-		}
-		return [][]string{all}
-	case Steps:
-		for _, s := range steps {
-			out = append(out, []string{s.Name})
-		}
-		return out
-	}
-	byName := map[string]Step{}
-	waiting := map[string]int{}
-	for _, s := range steps {
-		byName[s.Name] = s
-		for _, n := range s.Needs {
-			waiting[n]++
-		}
-	}
-	task := map[string]int{}
-	for _, s := range steps {
-		if len(s.Needs) == 1 && !s.Alone && !s.First {
-			before := byName[s.Needs[0]]
-			if waiting[before.Name] == 1 && !before.Alone && !before.Last && before.Mounts == s.Mounts {
-				i := task[before.Name]
-				out[i] = append(out[i], s.Name)
-				task[s.Name] = i
-				continue
-			}
-		}
-		task[s.Name] = len(out)
-		out = append(out, []string{s.Name})
-	}
-	return out
 }

@@ -92,12 +92,12 @@ type Request struct {
 	Options Options
 	Volumes []Volume
 	Steps   []Step // in order: a step comes after those that it waits for
-	// Handlers are the steps that run in tasks of their own once something has failed.
-	Handlers []Step
+	// Handlers are the tasks that run once something has failed. A handler of the name of one of Steps runs in its place.
+	Handlers [][]Step
+	// Outside names the volumes that Pods beside the run's tasks mount.
+	Outside []string
 	// Cluster is what is known of the cluster; nil is nothing.
 	Cluster *Cluster
-	// Outside reports that a Pod that is not one of the run's tasks mounts a volume too.
-	Outside bool
 }
 
 // Place is where a volume lies.
@@ -132,8 +132,12 @@ type Decision struct {
 	Claims []Claim
 	// AsVolume mounts claims as volumes of the task, not as workspaces.
 	AsVolume bool
-	Reasons  []Reason
-	// Warnings are what may go wrong with the decision, and Problems what will: there is no use in creating the run.
+	// OneNode reports that Tekton's affinity assistant keeps the tasks on one node, and that the claims can be mounted
+	// there alone: a Pod beside the tasks that mounts one has to be there, too.
+	OneNode bool
+	Reasons []Reason
+	// Warnings are what may go wrong with the decision, and Problems what will: there is no use in creating the run. A
+	// problem names a way out.
 	Warnings, Problems []Reason
 }
 
