@@ -3,6 +3,7 @@ package bridge
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"knative.dev/pkg/logging"
@@ -33,6 +34,22 @@ type poller struct {
 	// changed is a channel that is closed at the next change of the journal.
 	changed func() <-chan struct{}
 	metrics *metrics
+
+	mu   sync.Mutex
+	last error // of the last attempt to get a stage
+}
+
+// trouble is why the runner gets no stages, if it does not.
+func (p *poller) trouble() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.last
+}
+
+func (p *poller) note(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last = err
 }
 
 // takeTimeout is how long the poller waits for a reserved stage to be taken, before it asks for the next one. Until it is
@@ -50,6 +67,7 @@ func (p *poller) run(ctx context.Context) {
 		if err == nil {
 			err = p.reserve(ctx, stage)
 		}
+		p.note(err)
 		if err != nil && ctx.Err() == nil {
 			log.Errorw("Cannot take stages; trying again", "error", err)
 			sleep(ctx, 10*time.Second)

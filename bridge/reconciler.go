@@ -3,6 +3,7 @@ package bridge
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"sync"
 	"time"
@@ -30,6 +31,35 @@ type reconciler struct {
 	sessions *sessions
 	options  Options
 	metrics  *metrics
+
+	mu   sync.Mutex
+	busy map[int64]time.Time // since when stages are being looked at
+}
+
+// tooLong is longer than all calls of one look at a stage can take, with their repetitions.
+const tooLong = 20 * time.Minute
+
+// stuck is an error where a look at a stage takes too long.
+func (r *reconciler) stuck() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id, since := range r.busy {
+		if d := r.options.Clock.Since(since); d > tooLong {
+			return fmt.Errorf("stage %d has been looked at for %s", id, d.Round(time.Second))
+		}
+	}
+	return nil
+}
+
+func (r *reconciler) begin(id int64) (end func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.busy[id] = r.options.Clock.Now()
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.busy, id)
+	}
 }
 
 func newQueue() workqueue.TypedRateLimitingInterface[int64] {
@@ -64,6 +94,7 @@ func (r *reconciler) next(ctx context.Context) bool {
 		return false
 	}
 	defer r.queue.Done(id)
+	defer r.begin(id)()
 	again, err := r.stage(ctx, id)
 	switch {
 	case ctx.Err() != nil:

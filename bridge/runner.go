@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
@@ -58,7 +59,7 @@ func New(o Options, c Clients, server Server, streams logs.Streams, registerer p
 	teller := &teller{server: server, journal: store, events: r.events, options: o, metrics: m}
 	r.leaders = &knative.LeaderAwareFuncs{PromoteFunc: r.promote, DemoteFunc: r.demote}
 	r.reconciler = &reconciler{
-		queue: queue, watched: w, journal: store, leads: r.leaders.IsLeaderFor, teller: teller, options: o, metrics: m,
+		queue: queue, watched: w, journal: store, busy: map[int64]time.Time{}, leads: r.leaders.IsLeaderFor, teller: teller, options: o, metrics: m,
 		launcher: &launcher{
 			server: server, clients: c, journal: store, compiler: o.Compiler, teller: teller, values: values,
 			events: r.events, options: o, metrics: m,
@@ -150,12 +151,18 @@ func (r *Runner) setReady(ready bool) {
 	r.ready = ready
 }
 
-// Ready reports whether the runner knows the cluster and takes stages.
-func (r *Runner) Ready() bool {
+// Ready is an error while the runner cannot take on stages: it does not know the cluster yet, or the server refuses it.
+func (r *Runner) Ready() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.ready
+	if !r.ready {
+		return errors.New("the cluster's objects have not been read yet")
+	}
+	return r.poller.trouble()
 }
+
+// Live is an error where a look at a stage does not come to its end, which only a new process mends.
+func (r *Runner) Live() error { return r.reconciler.stuck() }
 
 // Entries are the stages at this moment, for people to look at.
 func (r *Runner) Entries() []*journal.Entry { return r.watched.entries() }

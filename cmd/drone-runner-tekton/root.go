@@ -30,7 +30,7 @@ Tekton workspaces. Convert a file once, or run as a runner of a Drone server.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{command: cmd.CommandPath(), err: err}
 	})
-	root.AddCommand(newConvert(s), newLint(s), newDoctor(s), newVersion(s))
+	root.AddCommand(newConvert(s), newLint(s), newRun(s), newDoctor(s), newDaemon(s), newVersion(s))
 	return root
 }
 
