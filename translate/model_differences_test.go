@@ -317,7 +317,11 @@ func TestDifferencesFromDrone(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.sc.validated = true
-			c, err := compare(tt.sc, tt.layout)
+			p, err := tt.sc.parse()
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := compare(tt.sc, p, tt.layout)
 			if err != nil {
 				t.Fatalf("%v\n%s", err, c)
 			}

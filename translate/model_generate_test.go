@@ -80,6 +80,15 @@ func (sc scenario) yaml() string {
 	return b.String()
 }
 
+// parse reads the scenario's text.
+func (sc scenario) parse() (*drone.Pipeline, error) {
+	m, diags := drone.Parse("model.yml", []byte(sc.yaml()))
+	if diags.HasErrors() {
+		return nil, fmt.Errorf("parsing: %v", diags)
+	}
+	return m.Pipelines[0], nil
+}
+
 func writeSteps(b *strings.Builder, key string, steps []scenarioStep) {
 	if len(steps) == 0 {
 		return
@@ -144,7 +153,7 @@ var trickyNames = []string{
 func generate(t *rapid.T) scenario {
 	g := &generator{T: t, taken: map[string]bool{}, order: rapid.Permutation([]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}).Draw(t, "order")}
 	sc := scenario{kubernetes: g.chance(50, "kubernetes")}
-	g.graph = g.chance(60, "graph")
+	g.graph = g.chance(70, "graph")
 	if !g.chance(30, "no clone") {
 		clone := g.outcome(testmodel.Step{Name: drone.CloneName}, 8)
 		sc.clone = &clone

@@ -33,8 +33,12 @@ func TestGeneratedPipelinesRunAsInDrone(t *testing.T) {
 	checkScenarios(t, generatedPipelines, func(t *rapid.T) {
 		sc := generate(t)
 		counts.pipelines++
+		p, err := sc.parse()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, sc.yaml())
+		}
 		for _, layout := range layouts {
-			c, err := compare(sc, layout)
+			c, err := compare(sc, p, layout)
 			var found map[string][]difference
 			if err == nil {
 				found, err = c.differences()
@@ -97,14 +101,11 @@ type unitRun struct {
 }
 
 // compare finds the first difference between Drone and Tekton that has no name.
-func compare(sc scenario, layout workspace.Layout) (*comparison, error) {
+func compare(sc scenario, p *drone.Pipeline, layout workspace.Layout) (*comparison, error) {
 	c := &comparison{layout: layout, pipe: sc.pipeline(), runs: map[string][]unitRun{}, launched: map[string]int64{}}
 	c.drone = c.pipe.Play(testmodel.Deviations{})
-	manifest, diags := drone.Parse("model.yml", []byte(sc.yaml()))
-	if diags.HasErrors() {
-		return c, fmt.Errorf("parsing: %v", diags)
-	}
-	c.bundle, diags = c.translate(manifest.Pipelines[0], sc.validated)
+	var diags diag.List
+	c.bundle, diags = c.translate(p, sc.validated)
 	if diags.HasErrors() {
 		return c, fmt.Errorf("translating: %v", diags)
 	}
@@ -305,10 +306,12 @@ func (c *comparison) waitsForStart(s *Step) bool {
 
 // checkOrder checks that no step starts before all have ended that it waits for.
 func (c *comparison) checkOrder(scenario) error {
-	for name, runs := range c.runs {
-		for other, before := range c.runs {
-			if name != other && c.pipe.After(name, other) && runs[0].Start < before[0].End {
-				return fmt.Errorf("%q started at %d, before the end of %q at %d", name, runs[0].Start, other, before[0].End)
+	for i, later := range c.drone.Runs {
+		for k, earlier := range c.drone.Runs[:i] {
+			first, then := c.runs[earlier.Step.Name], c.runs[later.Step.Name]
+			if len(first) > 0 && len(then) > 0 && then[0].Start < first[0].End && c.drone.After(i, k) {
+				return fmt.Errorf("%q started at %d, before the end of %q at %d",
+					later.Step.Name, then[0].Start, earlier.Step.Name, first[0].End)
 			}
 		}
 	}

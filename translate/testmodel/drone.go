@@ -65,7 +65,12 @@ type Run struct {
 type History struct {
 	Runs   []Run
 	Failed bool
+
+	before []map[int]bool
 }
+
+// After reports whether one of the runs, by its index, waits for another, directly or not.
+func (h History) After(run, other int) bool { return h.before[run][other] }
 
 // Deviations are the ways in which a run may differ from what Drone's scheduler does. The zero value is Drone.
 type Deviations struct {
@@ -96,7 +101,7 @@ func (p Pipeline) Play(d Deviations) History {
 	if d.HandlersLast {
 		g.handle()
 	}
-	return History{Runs: g.runs, Failed: g.failing()}
+	return History{Runs: g.runs, Failed: g.failing(), before: g.before}
 }
 
 type game struct {
@@ -158,11 +163,11 @@ func (g *game) assemble(p Pipeline) {
 	}
 }
 
-// line lets each step wait for the one before it too.
+// line lets each step that may run wait for the one before it too.
 func (g *game) line() {
 	previous := -1
-	for i := range g.runs {
-		if g.runs[i].Step.Detached {
+	for i, r := range g.runs {
+		if r.Step.Detached || r.Step.Policy == Never {
 			continue
 		}
 		if previous >= 0 {
@@ -288,16 +293,6 @@ func (g *game) passed(i int) bool {
 		}
 	}
 	return false
-}
-
-// After reports whether a step waits for another, directly or not.
-func (p Pipeline) After(name, before string) bool {
-	g := &game{}
-	g.assemble(p)
-	index := func(name string) int {
-		return slices.IndexFunc(g.runs, func(r Run) bool { return r.Step.Name == name })
-	}
-	return g.before[index(name)][index(before)]
 }
 
 // Serial reports whether no step has depends_on, so that each waits for the one before it.
