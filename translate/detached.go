@@ -84,6 +84,7 @@ func (l *lowering) startTask(d *detached) v1.PipelineTask {
 			}},
 		}},
 	}
+	l.startAtOnce(pt.TaskSpec)
 	if l.storage.decision.AsVolume {
 		claim := l.storage.claim(place.Claim)
 		addVolume(&pt.TaskSpec.TaskSpec, l.storage.claimVolume(claim))

@@ -49,6 +49,9 @@ type Options struct {
 	// FSGroup owns the files of volumes, so that images that do not run as root can write there. 0 derives it from the
 	// users that the pipeline names.
 	FSGroup int64
+	// InjectedSidecars reports that others inject sidecars into pods, as service meshes do. Steps then start only once
+	// these run, which takes a round through Tekton's controller.
+	InjectedSidecars bool
 	// Server reports that a Drone server stands behind the run: what is its work needs no mention, and what only a runner
 	// can do is done.
 	Server bool

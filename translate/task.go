@@ -75,10 +75,29 @@ func (l *lowering) newTask(t *task, shared map[string]string) v1.PipelineTask {
 		Name: t.name, DisplayName: t.displayName(), TaskSpec: spec,
 		Timeout: &metav1.Duration{Duration: l.plan.Timeout},
 	}
+	if !l.podsAreSidecars() || len(l.pods) == 0 {
+		l.startAtOnce(spec)
+	}
 	l.addStatusFile(spec, t.units[0].failing)
 	shareRequests(spec.Steps)
 	l.mountAll(&pt, t.units)
 	return pt
+}
+
+// annotationReady is the mark that the first step of a task waits for. Tekton's controller sets it once all sidecars run:
+// by default for tasks without sidecars, too, since others may inject some.
+const annotationReady = "tekton.dev/ready"
+
+// startAtOnce sets the mark from the start. Without it, each task waits until its pod's start has reached the controller,
+// and the mark the pod.
+func (l *lowering) startAtOnce(task *v1.EmbeddedTask) {
+	if l.options.InjectedSidecars {
+		return
+	}
+	if task.Metadata.Annotations == nil {
+		task.Metadata.Annotations = map[string]string{}
+	}
+	task.Metadata.Annotations[annotationReady] = "READY"
 }
 
 func numbers(t *task) string {

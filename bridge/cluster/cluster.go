@@ -5,6 +5,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -31,6 +32,8 @@ type Facts struct {
 	Storage workspace.Cluster
 	// PodSecurity is the standard that the namespace enforces: privileged, baseline or restricted.
 	PodSecurity string
+	// Injects is what asks for sidecars in the namespace's pods, such as the label of a service mesh; empty is nothing.
+	Injects string
 	// Denied are the permissions that a runner needs and this user does not have, as "verb resource".
 	Denied []string
 	// Unread says why a part is not known.
@@ -118,6 +121,30 @@ func (f *Facts) readNamespace(ctx context.Context, client kubernetes.Interface) 
 	}
 	f.Exists = ns.Status.Phase != corev1.NamespaceTerminating
 	f.PodSecurity = ns.Labels[podSecurityLabel]
+	f.Injects = injection(ns)
+}
+
+// meshes are the labels and annotations of a namespace by which service meshes inject sidecars, and the values that do
+// not ask for it.
+var meshes = []struct {
+	key string
+	off []string
+}{
+	{"istio-injection", []string{"", "disabled"}},
+	{"istio.io/rev", []string{""}},
+	{"linkerd.io/inject", []string{"", "disabled"}},
+	{"kuma.io/sidecar-injection", []string{"", "disabled", "false"}},
+}
+
+func injection(ns *corev1.Namespace) string {
+	for _, m := range meshes {
+		for _, list := range []map[string]string{ns.Labels, ns.Annotations} {
+			if value := list[m.key]; !slices.Contains(m.off, value) {
+				return m.key + "=" + value
+			}
+		}
+	}
+	return ""
 }
 
 func (f *Facts) readPermissions(ctx context.Context, client kubernetes.Interface) {

@@ -32,15 +32,41 @@ type Finding struct {
 // oldestTekton is the oldest release whose API has all that runs use.
 var oldestTekton = semver.MustParse("1.0.0")
 
-// Findings are what the facts mean for runs in the namespace, in the order to read them.
-func (f Facts) Findings() []Finding {
-	return append([]Finding{
+// Findings are what the facts mean for runs in the namespace, in the order to read them, and what the planner of files
+// would do there with the options.
+func (f Facts) Findings(o workspace.Options) []Finding {
+	findings := []Finding{
 		{"Kubernetes", f.Kubernetes, OK, "reached"},
 		f.tekton(), f.coschedule(),
 		f.flag("enable-api-fields", "beta", "stable", "tasks whose steps mount different volumes are refused"),
 		f.flag("await-sidecar-readiness", "true", "false", "sidecars of the layout pod may start after the steps"),
-		f.injected(), f.security(), f.namespace(),
-	}, append(f.classes(), f.permissions())...)
+		f.sidecars(), f.security(), f.namespace(), f.permissions(),
+	}
+	findings = append(findings, f.classes()...)
+	return append(findings, f.planned(o)...)
+}
+
+// planned is what the planner does with a pipeline that has all that matters to it: a fork, a join, a volume beside the
+// source, and a handler of failures.
+func (f Facts) planned(o workspace.Options) []Finding {
+	step := func(name string, needs ...string) workspace.Step {
+		return workspace.Step{Name: name, Needs: needs, Mounts: "all", Volumes: []string{"source", "temp"}}
+	}
+	d := workspace.Plan(workspace.Request{
+		Options: o, Cluster: f.Known(), Volumes: []workspace.Volume{{Name: "source"}, {Name: "temp"}},
+		Steps:    []workspace.Step{step("clone"), step("a", "clone"), step("b", "clone"), step("join", "a", "b")},
+		Handlers: [][]workspace.Step{{step("on failure")}},
+	})
+	var out []Finding
+	add := func(list []workspace.Reason, v Verdict) {
+		for _, r := range list {
+			out = append(out, Finding{"plan", r.Topic, v, r.Text})
+		}
+	}
+	add(d.Reasons, OK)
+	add(d.Warnings, Note)
+	add(d.Problems, Fails)
+	return out
 }
 
 func (f Facts) tekton() Finding {
@@ -89,16 +115,17 @@ func (f Facts) flag(name, standard, bad, means string) Finding {
 	return Finding{name, value, OK, "as runs need it"}
 }
 
-// injected is the flag that makes every task wait for a mark by Tekton's controller before its first step.
-func (f Facts) injected() Finding {
-	const name = "running-in-environment-with-injected-sidecars"
-	if f.Flags == nil {
-		return Finding{name, "", Unknown, "assumed to be true, Tekton's default"}
+// sidecars tells whether pods get sidecars that the steps have to wait for. Runs start without a wait, unless told.
+func (f Facts) sidecars() Finding {
+	const subject = "injected sidecars"
+	switch {
+	case f.Unread["namespace"] != "":
+		return Finding{subject, "", Unknown, "use --injected-sidecars where a service mesh injects some"}
+	case f.Injects != "":
+		return Finding{subject, f.Injects, Note, "use --injected-sidecars, so that steps wait until these run"}
+	default:
+		return Finding{subject, "none asked for", OK, "steps start without waiting for Tekton's controller"}
 	}
-	if off, err := strconv.ParseBool(f.Flags[name]); err == nil && !off {
-		return Finding{name, "false", OK, "steps start without waiting for the controller"}
-	}
-	return Finding{name, "true", Note, "every task waits for the controller before its first step; false saves about a second where nothing injects sidecars"}
 }
 
 func (f Facts) security() Finding {
@@ -132,7 +159,7 @@ func (f Facts) classes() []Finding {
 		return []Finding{{"storage classes", "", Unknown, reason}}
 	}
 	if len(f.Storage.Classes) == 0 {
-		return []Finding{{"storage classes", "none", Fails, "no claim is ever filled: use --layout=pod, or install a provisioner"}}
+		return []Finding{{"storage classes", "none", Note, "no claim is ever filled: use --layout=pod, or install a provisioner"}}
 	}
 	var out []Finding
 	hasDefault := false
@@ -149,7 +176,7 @@ func (f Facts) classes() []Finding {
 		out = append(out, found)
 	}
 	if !hasDefault {
-		out = append(out, Finding{"default storage class", "none", Fails, "name a class with --storage-class, or use --layout=pod"})
+		out = append(out, Finding{"default storage class", "none", Note, "name a class with --storage-class, or use --layout=pod"})
 	}
 	return out
 }

@@ -9,13 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/drone-tekton/drone-runner-tekton/translate"
 	"github.com/drone-tekton/drone-runner-tekton/translate/diag"
 	"github.com/drone-tekton/drone-runner-tekton/translate/drone"
-	"github.com/drone-tekton/drone-runner-tekton/workspace"
 )
 
 // conversion is what all commands that translate a file have in common.
@@ -32,9 +30,6 @@ func (c *conversion) add(flags *pflag.FlagSet) {
 	c.diagnostics = "text"
 	c.facts.add(flags)
 	o := &c.options
-	w := &o.Workspace
-	*w = w.Defaults()
-	w.AccessMode = "" // depends on --spread
 	flags.StringVar(&c.pipeline, "pipeline", "", "convert the pipeline of this name alone, whatever its trigger")
 	flags.StringVarP(&o.Namespace, "namespace", "n", "", "namespace of the objects")
 	flags.StringVar(&o.Name, "name", "", "name of the PipelineRun (default: repository, build and pipeline, completed by Kubernetes)")
@@ -46,17 +41,9 @@ func (c *conversion) add(flags *pflag.FlagSet) {
 	flags.StringVar(&o.ServiceAccount, "service-account", "", "service account of pods, where the pipeline names none")
 	flags.DurationVar(&o.Timeout, "timeout", 0, "how long a pipeline may run (default 1h)")
 	flags.StringVar(&o.ClusterDomain, "cluster-domain", "cluster.local", "DNS domain of the cluster, for names of services")
-	flags.StringVar(&w.StorageClass, "storage-class", "", "storage class of claims (default: the cluster's)")
-	flags.Var(choice[corev1.PersistentVolumeAccessMode]{&w.AccessMode, []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce, corev1.ReadWriteMany}},
-		"access-mode", "access mode of claims: ReadWriteOnce or ReadWriteMany")
-	flags.Var(quantity{&w.Size}, "volume-size", "size of claims")
-	flags.Var(choice[workspace.Layout]{&w.Layout, []workspace.Layout{workspace.Steps, workspace.Chains, workspace.Pod}}, "layout",
-		"how steps share pods: steps (a pod each), chains (a pod for steps in a row), pod (one for all, without a claim)")
-	flags.Var(choice[workspace.Claims]{&w.Claims, []workspace.Claims{workspace.Shared, workspace.PerVolume}}, "claims",
-		"how volumes share claims: shared or per-volume")
-	flags.StringVar(&w.Existing, "claim", "", "existing claim to use instead of making one")
-	flags.BoolVar(&w.Spread, "spread", false, "let steps run on any node; needs ReadWriteMany")
+	addStorage(flags, &o.Workspace)
 	flags.Int64Var(&o.FSGroup, "fs-group", 0, "group that may write to volumes, for images that do not run as root")
+	flags.BoolVar(&o.InjectedSidecars, "injected-sidecars", false, "let steps wait for sidecars that others inject, as service meshes do")
 	flags.BoolVar(&o.Restricted, "restricted", false, "keep to the Pod security standard restricted: nothing runs as root")
 	flags.Var(millicores{&o.Requests.CPU}, "request-cpu", "CPU that each step asks for, where the pipeline does not say")
 	flags.Var(bytes{&o.Requests.Memory}, "request-memory", "memory that each step asks for, where the pipeline does not say")
