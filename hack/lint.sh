@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.."
 unformatted=$(git ls-files '*.go' | xargs gofmt -l)
 [ -z "$unformatted" ] || { echo "not formatted as gofmt does: $unformatted" >&2; exit 1; }
 go vet -tags e2e ./...
+(cd hack/cluster/images && go vet ./...)
 bin=${XDG_CACHE_HOME:-$HOME/.cache}/drone-runner-tekton/bin
 (cd hack/tools && GOBIN=$bin go install honnef.co/go/tools/cmd/staticcheck)
 "$bin/staticcheck" -tags e2e -checks all,-ST1000,-ST1016,-ST1023 ./...
