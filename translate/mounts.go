@@ -139,6 +139,7 @@ func ownVolumes(mounts []mount) []string {
 type storage struct {
 	decision workspace.Decision
 	run      string // the name of the PipelineRun, where something has to know it
+	beside   bool   // Pods beside the run have to find its files
 }
 
 // claim finds a claim of the decision.
@@ -155,13 +156,15 @@ func (s storage) objectName(c workspace.Claim) string {
 	return s.run + "-" + c.Name
 }
 
-// subPath is where in its claim a mount lies.
+// subPath is where in its claim a mount lies. On a claim that other runs use too it is below a folder of the run, whose
+// name nothing but a PipelineRun's own tasks can take from its uid; where Pods beside the run have to find it, it is the
+// run's name.
 func (s storage) subPath(m mount) string {
 	place := s.decision.Places[m.volume]
 	folder := ""
 	if c := s.claim(place.Claim); c.Existing != "" {
 		folder = "$(context.pipelineRun.uid)"
-		if s.decision.AsVolume {
+		if s.decision.AsVolume || s.beside {
 			folder = s.run
 		}
 	}
