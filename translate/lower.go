@@ -159,7 +159,7 @@ func (l *lowering) placeFiles(mounts map[*Step][]mount) {
 	for _, c := range l.storage.decision.Claims {
 		l.named = l.named || c.Beside
 	}
-	l.named = l.named || len(l.pods) > 0 && !l.podsAreSidecars() || l.options.Name != ""
+	l.named = l.named || len(l.pods) > 0 && !l.podsAreSidecars() || l.options.Name != "" || l.options.Suffix != ""
 	l.storage.run, l.storage.beside = l.name, len(l.pods) > 0 && !l.podsAreSidecars()
 	for _, w := range l.storage.decision.Warnings {
 		l.diags.Warnf(l.plan.Pipeline.At(""), CodeStorage, "%s", w.Text)

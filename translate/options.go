@@ -13,6 +13,8 @@ type Options struct {
 	// Name of the PipelineRun. Empty lets Kubernetes complete a name made from the repository and the pipeline, unless
 	// something beside the run has to know it.
 	Name string
+	// Suffix completes a name that is made from repository and pipeline, in the place of Kubernetes.
+	Suffix string
 	// Namespace of all objects. Empty leaves it to the pipeline, and then to whoever creates the objects.
 	Namespace string
 	// ClusterDomain ends the names of Services; cluster.local where empty.

@@ -55,6 +55,9 @@ func runName(f Facts, p *drone.Pipeline, o Options) string {
 	if name[0] >= '0' && name[0] <= '9' { // names of Services begin with a letter
 		name = "run-" + name
 	}
+	if o.Suffix != "" {
+		name += "-" + o.Suffix
+	}
 	return name
 }
 
