@@ -10,8 +10,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	kubefake "k8s.io/client-go/kubernetes/fake"
@@ -96,8 +98,56 @@ func connect(f *k8stesting.Fake, tracker k8stesting.ObjectTracker, gate func(str
 	})
 	f.AddWatchReactor("*", func(a k8stesting.Action) (bool, watch.Interface, error) {
 		w, err := tracker.Watch(a.GetResource(), a.GetNamespace())
-		return true, w, err
+		if err != nil {
+			return true, nil, err
+		}
+		return true, replayed(w, tracker, a), nil
 	})
+}
+
+// kinds are those that are watched.
+var kinds = map[string]schema.GroupVersionKind{
+	"pods": corev1.SchemeGroupVersion.WithKind("Pod"), "configmaps": corev1.SchemeGroupVersion.WithKind("ConfigMap"),
+	"pipelineruns": v1.SchemeGroupVersion.WithKind("PipelineRun"), "taskruns": v1.SchemeGroupVersion.WithKind("TaskRun"),
+}
+
+// replayed is a watch that tells of all objects first. A tracker knows no resource versions: what changes between a list
+// and the watch that follows it would be lost, which a real API server does not do.
+func replayed(w watch.Interface, tracker k8stesting.ObjectTracker, a k8stesting.Action) watch.Interface {
+	out := make(chan watch.Event)
+	proxy := watch.NewProxyWatcher(out)
+	var objects []runtime.Object
+	if list, err := tracker.List(a.GetResource(), kinds[a.GetResource().Resource], a.GetNamespace()); err == nil {
+		objects, _ = meta.ExtractList(list)
+	}
+	go func() {
+		defer close(out)
+		defer w.Stop()
+		send := func(e watch.Event) bool {
+			select {
+			case out <- e:
+				return true
+			case <-proxy.StopChan():
+				return false
+			}
+		}
+		for _, o := range objects {
+			if !send(watch.Event{Type: watch.Modified, Object: o}) {
+				return
+			}
+		}
+		for {
+			select {
+			case e, open := <-w.ResultChan():
+				if !open || !send(e) {
+					return
+				}
+			case <-proxy.StopChan():
+				return
+			}
+		}
+	}()
+	return proxy
 }
 
 // step brings the cluster forward by one look.
@@ -228,6 +278,14 @@ func (c *fakeCluster) task(ctx context.Context, run *v1.PipelineRun, name string
 		return "Failed"
 	}
 	code, ended := c.pod(ctx, pod, tr.Spec.TaskSpec.Steps)
+	if ended {
+		tr = tr.DeepCopy()
+		for _, cs := range pod.Status.ContainerStatuses {
+			tr.Status.Steps = append(tr.Status.Steps, v1.StepState{
+				ContainerState: cs.State, Name: strings.TrimPrefix(cs.Name, "step-"), Container: cs.Name,
+			})
+		}
+	}
 	switch {
 	case !ended:
 		return "running"
@@ -257,6 +315,9 @@ func (c *fakeCluster) pod(ctx context.Context, pod *corev1.Pod, steps []v1.Step)
 				cs.State.Waiting = &corev1.ContainerStateWaiting{Reason: b.waiting, Message: b.message}
 			} else {
 				cs.State.Running = &corev1.ContainerStateRunning{StartedAt: metav1.Now()}
+				if i == 0 {
+					c.begin(pod.Name+"/"+container.Name, b)
+				}
 			}
 			pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, cs)
 		}
@@ -275,12 +336,7 @@ func (c *fakeCluster) pod(ctx context.Context, pod *corev1.Pod, steps []v1.Step)
 		if cs.State.Waiting != nil {
 			return 0, false
 		}
-		c.mu.Lock()
-		first := !c.began[key]
-		c.began[key] = true
-		c.mu.Unlock()
-		if first {
-			c.streams.write(key, b.lines...)
+		if c.begin(key, b) {
 			return 0, false
 		}
 		if b.until != nil {
@@ -305,6 +361,18 @@ func (c *fakeCluster) pod(ctx context.Context, pod *corev1.Pod, steps []v1.Step)
 		return 0, false
 	}
 	return code, true
+}
+
+// begin has a container write its lines, the first time.
+func (c *fakeCluster) begin(key string, b behaviour) bool {
+	c.mu.Lock()
+	first := !c.began[key]
+	c.began[key] = true
+	c.mu.Unlock()
+	if first {
+		c.streams.write(key, b.lines...)
+	}
+	return first
 }
 
 func (c *fakeCluster) savePod(ctx context.Context, pod *corev1.Pod) {

@@ -34,6 +34,7 @@ func (x *ender) end(ctx context.Context, s *session, c status.Cluster, a status.
 		if err := x.journal.Save(ctx, s.entry); err != nil {
 			return err
 		}
+		s.ending.Store(true)
 		x.metrics.ended.WithLabelValues(string(cause)).Inc()
 		logging.FromContext(ctx).Infow("Ending the pipeline", "cause", cause)
 		s.wake() // To be looked at in the light of that.

@@ -85,47 +85,55 @@ func New(o Options, c Clients, server Server, streams logs.Streams, registerer p
 func (r *Runner) Run(ctx context.Context) error {
 	defer r.events.stop()
 	if err := r.watched.run(ctx); err != nil {
-		return err
+		return unlessStopped(ctx, err)
 	}
-	elector, err := r.elector(ctx)
+	elect, err := r.elector(ctx)
 	if err != nil {
 		return err
 	}
 	r.setReady(true)
 	defer r.setReady(false)
 	var parts sync.WaitGroup
-	parts.Go(func() { elector.Run(ctx) })
+	parts.Go(func() { elect(ctx) })
 	parts.Go(func() { r.reconciler.run(ctx) })
 	parts.Go(func() { r.reconciler.cleaner.prune(ctx, r.leaders.IsLeaderFor) })
 	parts.Go(func() { r.poller.run(ctx) })
 	parts.Wait()
-	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
-		return err
-	}
 	return nil
 }
 
-// elector shares the stages among replicas, in buckets. A single replica that needs no election has them all.
-func (r *Runner) elector(ctx context.Context) (leaderelection.Elector, error) {
-	if r.options.Buckets > 0 {
-		config := leaderelection.ComponentConfig{
-			Component: component, Buckets: uint32(r.options.Buckets), Identity: r.options.Machine,
-			LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod,
-		}
-		ctx = leaderelection.WithStandardLeaderElectorBuilder(ctx, r.clients.Kube, config)
+// unlessStopped is nothing where the error comes from the end of the process's context.
+func unlessStopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
 	}
-	e, err := leaderelection.BuildElector(ctx, r.leaders, "stages", func(b knative.Bucket, key types.NamespacedName) {})
+	return err
+}
+
+// elector shares the stages among replicas, in buckets. A single replica that needs no election has them all.
+func (r *Runner) elector(ctx context.Context) (elect func(context.Context), err error) {
+	look := func(knative.Bucket, types.NamespacedName) {} // promote does it itself.
+	if r.options.Buckets <= 0 {
+		return func(context.Context) {}, r.leaders.Promote(knative.UniversalBucket(), look)
+	}
+	ctx = leaderelection.WithStandardLeaderElectorBuilder(ctx, r.clients.Kube, leaderelection.ComponentConfig{
+		Component: component, Buckets: uint32(r.options.Buckets), Identity: r.options.Machine,
+		LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod,
+	})
+	e, err := leaderelection.BuildElector(ctx, r.leaders, "stages", look)
 	if err != nil {
 		return nil, fmt.Errorf("sharing stages among replicas: %w", err)
 	}
-	return e, nil
+	return e.Run, nil
 }
 
 // promote looks at all stages of a bucket that is ours from now on.
 func (r *Runner) promote(b knative.Bucket, _ func(knative.Bucket, types.NamespacedName)) error {
-	for _, e := range r.watched.entries() {
-		if b.Has(stageKey(r.options.Namespace, e.StageID)) {
-			r.reconciler.queue.Add(e.StageID)
+	for _, informer := range r.watched.all() {
+		for _, object := range informer.GetStore().List() {
+			if id, ok := stageOf(object); ok && b.Has(stageKey(r.options.Namespace, id)) {
+				r.reconciler.queue.Add(id)
+			}
 		}
 	}
 	return nil

@@ -1,10 +1,17 @@
 package bridge
 
 import (
+	"fmt"
+	"slices"
+	"sync"
 	"testing"
+	"time"
 
 	api "github.com/drone/drone-go/drone"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/drone-tekton/drone-runner-tekton/bridge/compile"
 	"github.com/drone-tekton/drone-runner-tekton/bridge/dronetest"
 )
 
@@ -22,6 +29,8 @@ steps:
     TOKEN: {from_secret: token}
 `
 
+var secrets = []*api.Secret{{Name: "token", Data: "hunter2hunter2"}}
+
 func TestBuildSucceeds(t *testing.T) {
 	w := newWorld(t, map[string]behaviour{
 		"clone": {lines: []string{"cloning"}},
@@ -29,7 +38,7 @@ func TestBuildSucceeds(t *testing.T) {
 		"test":  {lines: []string{"the token is hunter2hunter2"}},
 	})
 	w.start(nil)
-	b := w.build(dronetest.Spec{Config: twoSteps, Secrets: []*api.Secret{{Name: "token", Data: "hunter2hunter2"}}})
+	b := w.build(dronetest.Spec{Config: twoSteps, Secrets: secrets})
 	b = w.ended(b.ID)
 	w.want("build", b.Status, api.StatusPassing)
 	w.want("steps", outcomes(b), []string{"clone:success", "build:success", "test:success"})
@@ -37,4 +46,230 @@ func TestBuildSucceeds(t *testing.T) {
 	w.want("log of test", w.log(b, "test"), []string{"the token is ******"})
 	w.want("started", b.Stages[0].Started > 0 && b.Stages[0].Steps[1].Started > 0, true)
 	w.clean()
+}
+
+// TestOutcomes takes pipelines to their end that do not simply succeed.
+func TestOutcomes(t *testing.T) {
+	const head = "kind: pipeline\ntype: kubernetes\nname: default\nclone: {disable: true}\nsteps:\n"
+	step := func(name, more string) string {
+		return fmt.Sprintf("- name: %s\n  image: golang\n  commands: [x]\n%s", name, more)
+	}
+	evicted := func(p *corev1.Pod) {
+		p.Status.Phase, p.Status.Reason, p.Status.Message = corev1.PodFailed, "Evicted", "The node was low on memory."
+	}
+	tests := []struct {
+		name   string
+		config string
+		steps  map[string]behaviour
+		build  string
+		want   []string
+	}{
+		{"a step fails", step("a", "") + step("b", ""), map[string]behaviour{"a": {exit: 2}},
+			"failure", []string{"a:failure:2", "b:skipped"}},
+		{"a failure is ignored", step("a", "  failure: ignore\n") + step("b", ""), map[string]behaviour{"a": {exit: 1}},
+			"success", []string{"a:failure:1", "b:success"}},
+		{"a step handles the failure", step("a", "") + step("b", "  when: {status: [failure]}\n"), map[string]behaviour{"a": {exit: 1}},
+			"failure", []string{"a:failure:1", "b:success"}},
+		{"nothing to handle", step("a", "") + step("b", "  when: {status: [failure]}\n"), nil,
+			"success", []string{"a:success", "b:skipped"}},
+		{"always, after a failure", step("a", "") + step("b", "  when: {status: [failure, success]}\n"), map[string]behaviour{"a": {exit: 1}},
+			"failure", []string{"a:failure:1", "b:success"}},
+		{"exit code 78", step("a", "") + step("b", "") + step("c", "  when: {status: [failure]}\n"), map[string]behaviour{"a": {exit: 78}},
+			"success", []string{"a:success:78", "b:skipped", "c:skipped"}},
+		{"failure: fast", step("z", "") + step("a", "  failure: fast\n  depends_on: [z]\n") + step("b", "  depends_on: [z]\n"),
+			map[string]behaviour{"a": {exit: 1}, "b": {until: make(chan struct{})}},
+			"failure", []string{"z:success", "a:failure:1", "b:killed:137"}},
+		{"an image that cannot be pulled", step("a", "") + step("b", ""), map[string]behaviour{"a": {waiting: "ErrImagePull", message: "not found"}},
+			"error", []string{"a:error:255", "b:skipped"}},
+		{"an evicted pod", step("a", ""), map[string]behaviour{"a": {pod: evicted}}, "error", []string{"a:error:255"}},
+		{"no step for this build", step("a", "  when: {event: [tag]}\n"), nil, "success", nil},
+		{"a file with a mistake", step("a", "  privileged: true\n"), nil, "error", nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t, tt.steps)
+			w.start(nil)
+			b := w.ended(w.build(dronetest.Spec{Config: head + tt.config}).ID)
+			w.want("build", b.Status, tt.build)
+			w.want("steps", outcomes(b), tt.want)
+			if b.Status == api.StatusError && b.Stages[0].Error == "" {
+				t.Error("the stage does not tell its error")
+			}
+			w.clean()
+		})
+	}
+}
+
+// TestCancel cancels a build in which one step has ended and one runs.
+func TestCancel(t *testing.T) {
+	w := newWorld(t, map[string]behaviour{
+		"build": {lines: []string{"built"}},
+		"test":  {lines: []string{"testing"}, until: make(chan struct{})},
+	})
+	w.start(nil)
+	id := w.build(dronetest.Spec{Config: twoSteps}).ID
+	w.running(id, "test")
+	w.drone.Cancel(id)
+	w.clean()
+	b := w.drone.Build(id)
+	w.want("build", b.Status, api.StatusKilled)
+	w.want("steps", outcomes(b), []string{"clone:success", "build:success", "test:killed:130"})
+	w.want("log", w.log(b, "test"), []string{"testing"})
+}
+
+// TestCancelWithoutARunner cancels a build while nobody is there to hear of it.
+func TestCancelWithoutARunner(t *testing.T) {
+	w := newWorld(t, map[string]behaviour{"test": {lines: []string{"testing"}, until: make(chan struct{})}})
+	p := w.start(nil)
+	id := w.build(dronetest.Spec{Config: twoSteps}).ID
+	w.running(id, "test")
+	p.stop()
+	w.drone.Cancel(id)
+	w.start(nil)
+	w.clean()
+	w.want("build", w.drone.Build(id).Status, api.StatusKilled)
+	w.want("log", w.log(w.drone.Build(id), "test"), []string{"testing"})
+}
+
+// TestRunDeleted has somebody delete the PipelineRun: the step that ran did not succeed.
+func TestRunDeleted(t *testing.T) {
+	w := newWorld(t, map[string]behaviour{"test": {until: make(chan struct{})}})
+	w.start(nil)
+	id := w.build(dronetest.Spec{Config: twoSteps}).ID
+	w.running(id, "test")
+	runs := w.cluster.own.Tekton.TektonV1().PipelineRuns("drone")
+	list, err := runs.List(w.ctx, metav1.ListOptions{})
+	if err != nil || len(list.Items) != 1 {
+		t.Fatalf("List = %d runs, %v", len(list.Items), err)
+	}
+	if err := runs.Delete(w.ctx, list.Items[0].Name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	b := w.ended(id)
+	w.want("build", b.Status, api.StatusKilled)
+	w.want("steps", outcomes(b), []string{"clone:success", "build:success", "test:killed:137"})
+	w.clean()
+}
+
+// TestLimits refuses what the runner does not take.
+func TestLimits(t *testing.T) {
+	w := newWorld(t, nil)
+	w.options.Compiler.Limits = compile.Limits{Repos: []string{"octocat/*"}, Events: []string{"push"}}
+	w.start(nil)
+	for _, spec := range []dronetest.Spec{
+		{Config: twoSteps, Repo: api.Repo{Slug: "other/repo"}},
+		{Config: twoSteps, Build: api.Build{Event: "tag"}},
+	} {
+		b := w.ended(w.build(spec).ID)
+		w.want("build", b.Status, api.StatusError)
+	}
+	w.clean()
+}
+
+// TestKill ends the runner before and after each call that it makes, to the server and to the cluster, and starts another
+// one. Every build ends as it would have, with each line of its logs once, and nothing is left.
+func TestKill(t *testing.T) {
+	count := 0
+	w := newWorld(t, map[string]behaviour{"build": {lines: []string{"one", "two"}}, "test": {exit: 1, lines: []string{"three"}}})
+	var calls []string
+	var mu sync.Mutex
+	w.start(func(call string, after bool) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		if !after {
+			calls = append(calls, call)
+			count++
+		}
+		return false
+	})
+	w.ended(w.build(dronetest.Spec{Config: twoSteps, Secrets: secrets}).ID)
+	w.clean()
+	mu.Lock()
+	points := slices.Clone(calls)
+	mu.Unlock()
+	if len(points) < 20 {
+		t.Fatalf("only %d calls: %v", len(points), points)
+	}
+	for i, call := range points {
+		for _, after := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%02d %s after=%v", i, call, after), func(t *testing.T) {
+				t.Parallel()
+				killAt(t, i, after)
+			})
+		}
+	}
+}
+
+// killAt kills the first runner at its n-th call.
+func killAt(t *testing.T, n int, after bool) {
+	w := newWorld(t, map[string]behaviour{"build": {lines: []string{"one", "two"}}, "test": {exit: 1, lines: []string{"three"}}})
+	seen := -1
+	p := w.start(func(_ string, isAfter bool) bool {
+		if !isAfter {
+			seen++
+		}
+		return seen == n && isAfter == after
+	})
+	id := w.build(dronetest.Spec{Config: twoSteps, Secrets: secrets}).ID
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = w.drone.Wait(w.ctx, func() bool { return w.drone.Build(id).Finished > 0 })
+	}()
+	select {
+	case <-p.ended:
+	case <-ended: // It may come to die while it cleans up, or not at all.
+		select {
+		case <-p.ended:
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	p.stop()
+	w.start(nil)
+	b := w.ended(id)
+	w.clean()
+	w.want("build", b.Status, api.StatusFailing)
+	// Steps that the server had inserted when its answer got lost have ids that nobody knows; they stay as they are, and
+	// the steps are inserted once more.
+	stage := b.Stages[0]
+	known := stage.Steps[max(0, len(stage.Steps)-3):]
+	stage.Steps = known
+	w.want("steps", outcomes(b), []string{"clone:success", "build:success", "test:failure:1"})
+	w.want("log of build", w.log(b, "build"), []string{"one", "two"})
+	w.want("log of test", w.log(b, "test"), []string{"three"})
+}
+
+// TestKeep keeps finished runs for a while, without their Secrets.
+func TestKeep(t *testing.T) {
+	w := newWorld(t, nil)
+	w.options.Keep = Keep{For: 1500 * time.Millisecond}
+	w.start(nil)
+	w.ended(w.build(dronetest.Spec{Config: twoSteps, Secrets: secrets}).ID)
+	var kept []string
+	for w.ctx.Err() == nil && len(kept) == 0 {
+		for _, o := range w.cluster.left(w.ctx) {
+			if o.GetLabels()[labelEnded] != "" {
+				kept = append(kept, o.GetName())
+			}
+		}
+		time.Sleep(time.Millisecond)
+	}
+	for _, o := range w.cluster.left(w.ctx) { // The run is marked after they were removed.
+		if _, ok := o.(*corev1.Secret); ok {
+			t.Errorf("the Secret %s is there beside a finished run", o.GetName())
+		}
+	}
+	w.want("runs kept", len(kept), 1)
+	w.clean()
+}
+
+// running waits until a step runs on the server.
+func (w *world) running(build int64, step string) {
+	w.t.Helper()
+	err := w.drone.Wait(w.ctx, func() bool {
+		return slices.Contains(outcomes(w.drone.Build(build)), step+":"+api.StatusRunning)
+	})
+	if err != nil {
+		w.t.Fatalf("the step %s does not run: %v", step, outcomes(w.drone.Build(build)))
+	}
 }

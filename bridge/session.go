@@ -34,6 +34,7 @@ type session struct {
 	armed     bool // the stage's secrets are known, and the build is watched
 	masker    *logs.Masker
 	cancelled atomic.Bool // the server has said so
+	ending    atomic.Bool // the entry says that the pipeline is being ended
 	logs      map[int]*stepLog
 	troubles  map[status.Trouble]time.Time
 	last      status.Cluster // as it was last seen
@@ -75,6 +76,7 @@ func (ss *sessions) begin(ctx context.Context, e *journal.Entry) *session {
 	}
 	// It outlives the look at the stage that it began with, but not the workers.
 	s.ctx, s.cancel = context.WithCancel(ctx)
+	s.ending.Store(e.Ending != nil)
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	ss.byID[e.StageID] = s
@@ -176,11 +178,13 @@ func (ss *sessions) watch(s *session) {
 func (s *session) judge(c status.Cluster, o Options) (status.Answer, time.Duration) {
 	now := o.Clock.Now()
 	steps := make([]status.Step, len(s.entry.Steps))
+	known := map[int]status.State{}
 	for i, step := range s.entry.Steps {
 		steps[i] = step.Step
+		known[step.Number] = step.Known()
 	}
 	q := status.Question{
-		Cluster: c, Steps: steps, Ending: s.entry.Ending, Now: now, Grace: o.Grace,
+		Cluster: c, Steps: steps, Known: known, Ending: s.entry.Ending, Now: now, Grace: o.Grace,
 		TroubleSince: func(t status.Trouble) time.Time { return s.troubles[t] },
 	}
 	answer := status.Of(q)
@@ -197,6 +201,9 @@ func (s *session) judge(c status.Cluster, o Options) (status.Answer, time.Durati
 	}
 	s.troubles = seen
 	for i, st := range answer.Steps {
+		if status.Final(st.Status) && s.entry.Steps[i].End == nil {
+			s.entry.Steps[i].End = &answer.Steps[i] // Written down with what follows from it.
+		}
 		answer.Steps[i].Error = s.masker.Mask(st.Error)
 		answer.Steps[i].Waiting = s.masker.Mask(st.Waiting)
 	}
@@ -217,8 +224,8 @@ func (s *session) alarm(now time.Time, o Options) time.Duration {
 	if len(s.logs) > 0 {
 		sooner(cursorEvery)
 	}
-	if s.entry.Ending != nil {
-		sooner(15 * time.Second)
+	if s.entry.Ending != nil || s.last.Run != nil && s.last.Run.IsDone() {
+		sooner(15 * time.Second) // What does not come by itself is given up after a while.
 	}
 	return max(next, 10*time.Millisecond)
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	api "github.com/drone/drone-go/drone"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"knative.dev/pkg/logging"
 
 	"github.com/drone-tekton/drone-runner-tekton/bridge/journal"
@@ -31,6 +33,7 @@ type stepLog struct {
 	metrics   *logs.Metrics
 	ctx       context.Context
 	wake      func()
+	ending    *atomic.Bool  // the pipeline is being ended, and its pods deleted
 	ended     chan struct{} // closed when the goroutine has ended
 
 	more chan struct{} // has room for one
@@ -63,7 +66,7 @@ func (ls *stepLogs) open(s *session, step *journal.Step) *stepLog {
 			Metrics: ls.metrics, Log: log,
 		}),
 		namespace: s.entry.Namespace, streams: ls.streams, metrics: ls.metrics,
-		ctx: logging.WithLogger(s.ctx, log), wake: s.wake, more: make(chan struct{}, 1), ended: make(chan struct{}),
+		ctx: logging.WithLogger(s.ctx, log), wake: s.wake, ending: &s.ending, more: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 	s.logs[step.Number] = l
 	go l.run()
@@ -176,13 +179,29 @@ func (l *stepLog) next(n int) (*output, bool) {
 }
 
 func (l *stepLog) relayOne(o *output) {
-	err := l.relay.Follow(l.ctx, &logs.Container{
+	err := l.relay.Follow(l.ctx, killable{l.ending, &logs.Container{
 		Streams: l.streams, Namespace: l.namespace, Pod: o.Pod, Name: o.Container,
 		Terminated: o.terminated, Metrics: l.metrics, Log: logging.FromContext(l.ctx),
-	})
+	}})
 	if err != nil && l.ctx.Err() == nil {
 		logging.FromContext(l.ctx).Warnw("Part of a log is missing", "error", err) // The log itself says so, too.
 	}
+}
+
+// killable is a container whose pod is deleted when the pipeline is ended. Its stream ended with its process then; that the
+// log cannot be read once more is no loss to tell of.
+type killable struct {
+	ending *atomic.Bool
+	source logs.Source
+}
+
+// Follow implements logs.Source.
+func (k killable) Follow(ctx context.Context, deliver func(logs.Record)) error {
+	err := k.source.Follow(ctx, deliver)
+	if apierrors.IsNotFound(err) && k.ending.Load() {
+		return nil
+	}
+	return err
 }
 
 // uploader is the server's side of logs.

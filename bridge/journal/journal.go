@@ -67,12 +67,26 @@ type Entry struct {
 type Step struct {
 	status.Step
 	Told *rpc.Step `json:"told"`
+	// End is how the step was first seen to have ended, before that is told; nil while it has not.
+	End *status.State `json:"end,omitempty"`
 	// Opened reports that the server has a live log for a step that does not run yet.
 	Opened bool `json:"opened,omitempty"`
 	// Uploaded reports that the server has the whole log, with the card of that schema if there is one.
 	Uploaded bool        `json:"uploaded,omitempty"`
 	Schema   string      `json:"schema,omitempty"`
 	Cursor   logs.Cursor `json:"cursor,omitzero"`
+}
+
+// Known is the state of the step as it was last known.
+func (s *Step) Known() status.State {
+	switch {
+	case s.End != nil:
+		return *s.End
+	case s.Told.Started > 0:
+		return status.State{Status: s.Told.Status, ExitCode: s.Told.ExitCode, Error: s.Told.Error, Started: time.Unix(s.Told.Started, 0)}
+	default:
+		return status.State{Status: s.Told.Status}
+	}
 }
 
 // Labels of the ConfigMaps, and of all objects of a stage.

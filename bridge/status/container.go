@@ -235,7 +235,7 @@ func (v *view) explain(st State, tr *v1.TaskRun, pod *corev1.Pod) State {
 	}
 	cancelled := tr.Spec.Status == v1.TaskRunSpecStatusCancelled
 	switch {
-	case v.Ending != nil && v.Ending.Cause != EarlyExit && !st.Stopped.Before(v.Ending.At.Truncate(time.Second)):
+	case v.Ending != nil && v.Ending.Cause != EarlyExit && endedBy(st, v.Ending.At):
 		st.Status, st.ExitCode = api.StatusKilled, exitKilled
 	case cancelled && bySignal(st.ExitCode):
 		st.Status, st.ExitCode = api.StatusKilled, exitKilled
@@ -245,6 +245,13 @@ func (v *view) explain(st State, tr *v1.TaskRun, pod *corev1.Pod) State {
 		st.Status, st.ExitCode, st.Error = api.StatusError, exitError, "the pod was deleted"
 	}
 	return st
+}
+
+// endedBy reports whether a step that failed did so because it was ended at a time. The kubelet tells whole seconds: in
+// the same second, only an exit code that stands for a signal tells.
+func endedBy(st State, at time.Time) bool {
+	second := at.Truncate(time.Second)
+	return st.Stopped.After(second) || st.Stopped.Equal(second) && bySignal(st.ExitCode)
 }
 
 func bySignal(exit int) bool { return exit == 137 || exit == 143 }
@@ -276,10 +283,18 @@ func (v *view) fromTaskRun(tr *v1.TaskRun, u Unit, last State) State {
 			if s.TerminationReason == "Skipped" {
 				return State{Status: api.StatusSkipped}
 			}
+			if st.Output = last.Output; st.Output != nil {
+				st.Output.Terminated = true
+			}
 			return v.explain(st, tr, nil)
 		}
 	}
 	switch {
+	case c.IsTrue() && last.Output != nil && v.Now.Sub(last.Stopped) < lag:
+		// The TaskRun is ahead of what is known of its pod.
+		v.behind = true
+		last.Stopped = time.Time{}
+		return last
 	case c.IsTrue():
 		// The task is well and nobody saw how the step ended: never a success.
 		last.Status, last.ExitCode, last.Error = api.StatusError, exitError, "the pod vanished before the step had ended"
@@ -297,6 +312,9 @@ func (v *view) fromTaskRun(tr *v1.TaskRun, u Unit, last State) State {
 	}
 	return last
 }
+
+// lag is how long what is known of pods may be behind what is known of their TaskRuns.
+const lag = 30 * time.Second
 
 // madeUp reports whether Tekton itself ended a step on paper.
 func madeUp(s v1.StepState) bool {

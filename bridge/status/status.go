@@ -64,7 +64,10 @@ type Cluster struct {
 // Question is all that the answer depends on.
 type Question struct {
 	Cluster
-	Steps  []Step
+	Steps []Step
+	// Known are the states in which steps were seen before, by number. A step that has ended has ended for good, and one
+	// that has run does not become one that never did, whatever the cluster shows afterwards.
+	Known  map[int]State
 	Ending *Ending
 	// Now is the time of the question, and Grace how long a pod may be in trouble that may pass, such as an image that
 	// cannot be pulled.
@@ -128,11 +131,11 @@ type Answer struct {
 // Of answers.
 func Of(q Question) Answer {
 	v := newView(q)
-	a := Answer{Steps: make([]State, len(q.Steps)), Done: v.done()}
+	a := Answer{Steps: make([]State, len(q.Steps))}
 	for i := range q.Steps {
-		a.Steps[i] = v.step(&q.Steps[i])
+		a.Steps[i] = v.since(q.Known[q.Steps[i].Number], &q.Steps[i])
 	}
-	if a.Done {
+	if a.Done = v.done() && !v.behind; a.Done {
 		v.finish(a.Steps)
 	}
 	a.End = v.end(a.Steps)

@@ -21,6 +21,7 @@ type view struct {
 	taskRuns map[string]*v1.TaskRun // by pipeline task
 	pods     map[string]*corev1.Pod
 	skipped  map[string]v1.SkippingReason // by pipeline task
+	behind   bool                         // what is known of pods is older than what is known of tasks
 }
 
 func newView(q Question) *view {
@@ -57,6 +58,18 @@ func (v *view) done() bool {
 const patience = 2 * time.Minute
 
 func (v *view) abandoned() bool { return v.Ending != nil && v.Now.Sub(v.Ending.At) > patience }
+
+// since is the state of a step in the light of an earlier one.
+func (v *view) since(known State, s *Step) State {
+	if Final(known.Status) {
+		return known
+	}
+	st := v.step(s)
+	if known.Status == api.StatusRunning && (st.Status == api.StatusPending || st.Status == api.StatusSkipped) {
+		return known // Its pod has gone. What that means shows at the end.
+	}
+	return st
+}
 
 // step is the state of one step: that of the unit that runs, or has run.
 func (v *view) step(s *Step) State {
