@@ -4,6 +4,7 @@ package follow
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,8 +35,7 @@ func Create(ctx context.Context, c Clients, namespace string, b *translate.Bundl
 		return nil, fmt.Errorf("creating the PipelineRun: %w", err)
 	}
 	if err := createOwned(ctx, c, namespace, b, run); err != nil {
-		Delete(context.WithoutCancel(ctx), c, run)
-		return nil, err
+		return nil, errors.Join(err, Delete(context.WithoutCancel(ctx), c, run))
 	}
 	run, err = runs.Patch(ctx, run.Name, types.MergePatchType, []byte(`{"spec":{"status":null}}`), metav1.PatchOptions{})
 	if err != nil {
