@@ -25,8 +25,12 @@ type Clients struct {
 	Tekton versioned.Interface
 }
 
-// byStage is an index of objects by the id of the stage that they belong to.
-const byStage = "stage"
+const (
+	// byStage is an index of objects by the id of the stage that they belong to.
+	byStage = "stage"
+	// byPod is an index of events by the namespace and name of the pod that they are about.
+	byPod = "pod"
+)
 
 // watched mirrors the objects of all stages in memory, and tells when one of them changes.
 type watched struct {
@@ -34,6 +38,7 @@ type watched struct {
 	runs     []cache.SharedIndexInformer // one for each namespace, as the others
 	taskRuns []cache.SharedIndexInformer
 	pods     []cache.SharedIndexInformer
+	events   []cache.SharedIndexInformer // about pods, anybody's
 	start    []func(stop <-chan struct{})
 	synced   []cache.InformerSynced
 }
@@ -58,7 +63,15 @@ func newWatched(c Clients, home string, namespaces []string) (*watched, error) {
 		w.runs = append(w.runs, tekton.Tekton().V1().PipelineRuns().Informer())
 		w.taskRuns = append(w.taskRuns, tekton.Tekton().V1().TaskRuns().Informer())
 		w.pods = append(w.pods, kube.Core().V1().Pods().Informer())
-		w.start = append(w.start, kube.Start, tekton.Start)
+		about := informers.NewSharedInformerFactoryWithOptions(c.Kube, 0, informers.WithNamespace(ns),
+			informers.WithTweakListOptions(aboutPods), informers.WithTransform(slimEvent))
+		events := about.Core().V1().Events().Informer()
+		if err := events.AddIndexers(cache.Indexers{byPod: podIndex}); err != nil {
+			return nil, fmt.Errorf("indexing events by pod: %w", err)
+		}
+		w.events = append(w.events, events)
+		w.synced = append(w.synced, events.HasSynced)
+		w.start = append(w.start, kube.Start, tekton.Start, about.Start)
 	}
 	for _, i := range w.all() {
 		if err := i.AddIndexers(cache.Indexers{byStage: stageIndex}); err != nil {
@@ -108,6 +121,41 @@ func (w *watched) onChange(f func(stageID int64)) error {
 	return nil
 }
 
+// onEvent has a function called with the id of a stage whenever there is an event about one of its pods.
+func (w *watched) onEvent(f func(stageID int64)) error {
+	changed := func(object any) {
+		for _, key := range podKeys(object) {
+			for _, pods := range w.pods {
+				if pod, found, err := pods.GetStore().GetByKey(key); err == nil && found {
+					if id, ok := stageOf(pod); ok {
+						f(id)
+					}
+				}
+			}
+		}
+	}
+	for _, i := range w.events {
+		_, err := i.AddEventHandler(cache.ResourceEventHandlerFuncs{
+			AddFunc: changed, UpdateFunc: func(_, object any) { changed(object) },
+		})
+		if err != nil {
+			return fmt.Errorf("watching events: %w", err)
+		}
+	}
+	return nil
+}
+
+func aboutPods(o *metav1.ListOptions) { o.FieldSelector = "involvedObject.kind=Pod" }
+
+func podIndex(object any) ([]string, error) { return podKeys(object), nil }
+
+func podKeys(object any) []string {
+	if e, ok := object.(*corev1.Event); ok {
+		return []string{e.InvolvedObject.Namespace + "/" + e.InvolvedObject.Name}
+	}
+	return nil
+}
+
 func stageOf(object any) (int64, bool) {
 	meta, ok := object.(metav1.Object)
 	if !ok {
@@ -152,10 +200,28 @@ func (w *watched) cluster(stageID int64) status.Cluster {
 		TaskRuns: ofStage[*v1.TaskRun](stageID, w.taskRuns...),
 		Pods:     ofStage[*corev1.Pod](stageID, w.pods...),
 	}
+	for _, pod := range c.Pods {
+		if pod.Status.Phase == corev1.PodPending || pod.Status.Phase == "" {
+			c.Events = append(c.Events, w.eventsOf(pod)...)
+		}
+	}
 	if runs := ofStage[*v1.PipelineRun](stageID, w.runs...); len(runs) > 0 {
 		c.Run = runs[0]
 	}
 	return c
+}
+
+func (w *watched) eventsOf(pod *corev1.Pod) []*corev1.Event {
+	var found []*corev1.Event
+	for _, i := range w.events {
+		objects, _ := i.GetIndexer().ByIndex(byPod, pod.Namespace+"/"+pod.Name) // The index exists.
+		for _, o := range objects {
+			if e, ok := o.(*corev1.Event); ok {
+				found = append(found, e)
+			}
+		}
+	}
+	return found
 }
 
 func ofStage[T any](stageID int64, from ...cache.SharedIndexInformer) []T {
@@ -193,6 +259,18 @@ func slim(object any) (any, error) {
 		o.Spec = corev1.PodSpec{
 			InitContainers: o.Spec.InitContainers, Containers: o.Spec.Containers, NodeName: o.Spec.NodeName,
 		}
+	}
+	return object, nil
+}
+
+// slimEvent leaves of an event what it is about, what it says and when.
+func slimEvent(object any) (any, error) {
+	if e, ok := object.(*corev1.Event); ok {
+		return &corev1.Event{
+			ObjectMeta:     metav1.ObjectMeta{Namespace: e.Namespace, Name: e.Name, UID: e.UID, ResourceVersion: e.ResourceVersion, CreationTimestamp: e.CreationTimestamp},
+			InvolvedObject: e.InvolvedObject, Reason: e.Reason, Message: e.Message,
+			LastTimestamp: e.LastTimestamp, EventTime: e.EventTime, Series: e.Series,
+		}, nil
 	}
 	return object, nil
 }

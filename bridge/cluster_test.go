@@ -107,7 +107,7 @@ func connect(f *k8stesting.Fake, tracker k8stesting.ObjectTracker, gate func(str
 
 // kinds are those that are watched.
 var kinds = map[string]schema.GroupVersionKind{
-	"pods": corev1.SchemeGroupVersion.WithKind("Pod"), "configmaps": corev1.SchemeGroupVersion.WithKind("ConfigMap"),
+	"events": corev1.SchemeGroupVersion.WithKind("Event"), "pods": corev1.SchemeGroupVersion.WithKind("Pod"), "configmaps": corev1.SchemeGroupVersion.WithKind("ConfigMap"),
 	"pipelineruns": v1.SchemeGroupVersion.WithKind("PipelineRun"), "taskruns": v1.SchemeGroupVersion.WithKind("TaskRun"),
 }
 

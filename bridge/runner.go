@@ -75,6 +75,9 @@ func New(o Options, c Clients, server Server, streams logs.Streams, registerer p
 		server: server, journal: store, options: o, held: r.held, entryOf: w.entry, changed: r.changes.next, metrics: m,
 	}
 	gauges(registerer, w, queue)
+	if err := w.onEvent(queue.Add); err != nil {
+		return nil, err
+	}
 	return r, w.onChange(func(stageID int64) {
 		r.changes.send()
 		queue.Add(stageID)
@@ -117,7 +120,7 @@ func (r *Runner) elector(ctx context.Context) (elect func(context.Context), err 
 		return func(context.Context) {}, r.leaders.Promote(knative.UniversalBucket(), look)
 	}
 	ctx = leaderelection.WithStandardLeaderElectorBuilder(ctx, r.clients.Kube, leaderelection.ComponentConfig{
-		Component: component, Buckets: uint32(r.options.Buckets), Identity: r.options.Machine,
+		Component: component, Buckets: uint32(r.options.Buckets),
 		LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod,
 	})
 	e, err := leaderelection.BuildElector(ctx, r.leaders, "stages", look)

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	api "github.com/drone/drone-go/drone"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -208,8 +209,17 @@ func (s *session) judge(c status.Cluster, o Options) (status.Answer, time.Durati
 		answer.Steps[i].Waiting = s.masker.Mask(st.Waiting)
 	}
 	answer.Error = s.masker.Mask(answer.Error)
-	return answer, s.alarm(now, o)
+	again := s.alarm(now, o)
+	for i := range answer.Steps {
+		if answer.Steps[i].Status == api.StatusPending && len(c.Events) > 0 {
+			again = min(again, slowWait) // For a pod that takes long.
+		}
+	}
+	return answer, again
 }
+
+// slowWait is when a pod that does not run is looked at again.
+const slowWait = 10 * time.Second
 
 // cursorEvery is how often the place in running logs is written down.
 const cursorEvery = 10 * time.Second

@@ -59,6 +59,8 @@ type Cluster struct {
 	Run      *v1.PipelineRun // nil where it is gone
 	TaskRuns []*v1.TaskRun
 	Pods     []*corev1.Pod
+	// Events are those about pods that do not run yet.
+	Events []*corev1.Event
 }
 
 // Question is all that the answer depends on.

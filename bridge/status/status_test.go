@@ -345,3 +345,38 @@ func TestDetached(t *testing.T) {
 		}
 	}
 }
+
+// TestEvents: the latest event tells why a pod waits; what comes with every pod is told only where it lasts.
+func TestEvents(t *testing.T) {
+	event := func(reason string, seconds int) *corev1.Event {
+		return &corev1.Event{InvolvedObject: corev1.ObjectReference{Name: "pod", UID: "uid"}, Reason: reason, Message: "so  it is", LastTimestamp: at(seconds)}
+	}
+	other := event("FailedMount", -1)
+	other.InvolvedObject.UID = "another pod of that name"
+	tests := []struct {
+		name   string
+		events []*corev1.Event
+		want   string
+	}{
+		{"none", nil, ""},
+		{"volume", []*corev1.Event{event("FailedMount", -1)}, "a volume cannot be mounted: so it is"},
+		{"of an earlier pod", []*corev1.Event{other}, ""},
+		{"the latest", []*corev1.Event{event("FailedMount", -1), event("FailedScheduling", -9)}, "a volume cannot be mounted: so it is"},
+		{"autoscaler", []*corev1.Event{event("TriggeredScaleUp", -1)}, "waiting for a new node: so it is"},
+		{"pulling", []*corev1.Event{event("Pulling", -1)}, ""},
+		{"pulling for long", []*corev1.Event{event("Pulling", -30)}, "the image takes its time: so it is"},
+		{"of no interest", []*corev1.Event{event("Created", -30)}, ""},
+	}
+	for _, tt := range tests {
+		a := Of(Question{
+			Cluster: Cluster{
+				Run: run(unknown, "Running"), TaskRuns: []*v1.TaskRun{task(unknown, "Pending")},
+				Pods: []*corev1.Pod{pod(waiting("ContainerCreating", ""))}, Events: tt.events,
+			},
+			Steps: []Step{{Number: 1, Units: []Unit{{Task: "a", Container: "a"}}}}, Now: now,
+		})
+		if got := a.Steps[0].Waiting; got != tt.want {
+			t.Errorf("%s: waiting %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}

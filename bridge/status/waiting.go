@@ -70,7 +70,60 @@ func (v *view) waiting(pod *corev1.Pod, cs *corev1.ContainerStatus) State {
 		}
 		return st
 	}
+	st.Waiting = v.fromEvents(pod)
 	return st
+}
+
+// told are the events that explain why a pod waits, in the words that go before theirs. Those that come with every pod
+// are told only where they last.
+var told = map[string]struct {
+	text  string
+	lasts bool
+}{
+	"FailedMount":            {"a volume cannot be mounted", false},
+	"FailedAttachVolume":     {"a volume cannot be attached", false},
+	"FailedCreatePodSandBox": {"the pod cannot be set up", false},
+	"FailedScheduling":       {"waiting for a node", false},
+	"TriggeredScaleUp":       {"waiting for a new node", false},
+	"NotTriggerScaleUp":      {"no new node comes", false},
+	"Pulling":                {"the image takes its time", true},
+	"SuccessfulAttachVolume": {"waiting for the volumes", true},
+}
+
+// slow is how long what comes with every pod has to last to be worth a line.
+const slow = 10 * time.Second
+
+// fromEvents is what the latest event about a pod says of why it waits.
+func (v *view) fromEvents(pod *corev1.Pod) string {
+	var latest *corev1.Event
+	for _, e := range v.Events {
+		if e.InvolvedObject.Name != pod.Name || e.InvolvedObject.UID != "" && e.InvolvedObject.UID != pod.UID {
+			continue
+		}
+		if latest == nil || when(e).After(when(latest)) {
+			latest = e
+		}
+	}
+	if latest == nil {
+		return ""
+	}
+	about, known := told[latest.Reason]
+	if !known || about.lasts && v.Now.Sub(when(latest)) < slow {
+		return ""
+	}
+	return about.text + ": " + oneLine(latest.Message)
+}
+
+func when(e *corev1.Event) time.Time {
+	switch {
+	case e.Series != nil:
+		return e.Series.LastObservedTime.Time
+	case !e.LastTimestamp.IsZero():
+		return e.LastTimestamp.Time
+	case !e.EventTime.IsZero():
+		return e.EventTime.Time
+	}
+	return e.CreationTimestamp.Time
 }
 
 func (v *view) troubleSince(t Trouble) (since time.Time) {

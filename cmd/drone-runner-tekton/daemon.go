@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"knative.dev/pkg/logging"
+	"knative.dev/pkg/system"
 
 	"github.com/tektoncd/pipeline/pkg/client/clientset/versioned"
 
@@ -120,6 +121,11 @@ func daemon(ctx context.Context, s streams, c *config.Config) error {
 		return err
 	}
 	c.Runner.Filter.Kind = "pipeline"
+	if os.Getenv(system.NamespaceEnvKey) == "" { // Where the Leases of leader election are.
+		if err := os.Setenv(system.NamespaceEnvKey, c.Runner.Namespace); err != nil {
+			return fmt.Errorf("setting %s: %w", system.NamespaceEnvKey, err)
+		}
+	}
 	runner, err := bridge.New(c.Runner, clients, drone, nil, registry)
 	if err != nil {
 		return err
