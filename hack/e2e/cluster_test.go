@@ -1,0 +1,173 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/clientcmd"
+	watchtools "k8s.io/client-go/tools/watch"
+)
+
+var (
+	pipelineRuns = schema.GroupVersionResource{Group: "tekton.dev", Version: "v1", Resource: "pipelineruns"}
+	taskRuns     = schema.GroupVersionResource{Group: "tekton.dev", Version: "v1", Resource: "taskruns"}
+)
+
+// cluster is the one that KUBECONFIG names.
+type cluster struct {
+	objects dynamic.Interface
+	core    kubernetes.Interface
+	mapper  meta.RESTMapper
+}
+
+func connect() (*cluster, error) {
+	file := os.Getenv("KUBECONFIG")
+	if file == "" {
+		return nil, errors.New("KUBECONFIG names no cluster: set it to one with Tekton, or let hack/e2e/run start the local one")
+	}
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
+		clientcmd.NewDefaultClientConfigLoadingRules(), &clientcmd.ConfigOverrides{}).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("reading KUBECONFIG %s: %w", file, err)
+	}
+	config.QPS, config.Burst = 50, 100
+	c := &cluster{}
+	if c.objects, err = dynamic.NewForConfig(config); err != nil {
+		return nil, err
+	}
+	core, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := core.Discovery().ServerResourcesForGroupVersion(pipelineRuns.GroupVersion().String()); err != nil {
+		return nil, fmt.Errorf("the cluster of KUBECONFIG %s has no Tekton Pipelines: %w", file, err)
+	}
+	c.core = core
+	c.mapper = restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(core.Discovery()))
+	return c, nil
+}
+
+// namespace makes a namespace for a test, and deletes it after. KEEP=1 leaves it.
+func (c *cluster) namespace(t *testing.T) string {
+	t.Helper()
+	ns, err := c.core.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "drone-e2e-"},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatalf("creating a namespace: %v", err)
+	}
+	t.Cleanup(func() {
+		if os.Getenv("KEEP") != "" {
+			t.Logf("namespace %s is kept", ns.Name)
+			return
+		}
+		if err := c.core.CoreV1().Namespaces().Delete(context.Background(), ns.Name, metav1.DeleteOptions{}); err != nil {
+			t.Errorf("deleting the namespace %s: %v", ns.Name, err)
+		}
+	})
+	// Pods are refused before the namespace has its service account.
+	lw := &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			return c.core.CoreV1().ServiceAccounts(ns.Name).List(ctx, o)
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			return c.core.CoreV1().ServiceAccounts(ns.Name).Watch(ctx, o)
+		},
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	_, err = watchtools.UntilWithSync(ctx, lw, &corev1.ServiceAccount{}, nil, func(e watch.Event) (bool, error) {
+		account, ok := e.Object.(*corev1.ServiceAccount)
+		return ok && account.Name == "default", nil
+	})
+	if err != nil {
+		t.Fatalf("waiting for the service account of namespace %s: %v", ns.Name, err)
+	}
+	return ns.Name
+}
+
+// create puts an object into a namespace, as kubectl create does.
+func (c *cluster) create(t *testing.T, namespace string, o *unstructured.Unstructured) *unstructured.Unstructured {
+	t.Helper()
+	kind := o.GroupVersionKind()
+	mapping, err := c.mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	if err != nil {
+		t.Fatalf("finding the resource of %s: %v", kind, err)
+	}
+	for {
+		created, err := c.objects.Resource(mapping.Resource).Namespace(namespace).Create(t.Context(), o, metav1.CreateOptions{})
+		if apierrors.IsTooManyRequests(err) {
+			continue // the client has waited as long as the server asked
+		}
+		if err != nil {
+			t.Fatalf("creating %s %s%s: %v", kind.Kind, o.GetName(), o.GetGenerateName(), err)
+		}
+		return created
+	}
+}
+
+// finished waits until a PipelineRun has ended.
+func (c *cluster) finished(t *testing.T, namespace, name string) {
+	t.Helper()
+	resource := c.objects.Resource(pipelineRuns).Namespace(namespace)
+	only := fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()
+	lw := &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			o.FieldSelector = only
+			return resource.List(ctx, o)
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			o.FieldSelector = only
+			return resource.Watch(ctx, o)
+		},
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), runTimeout)
+	defer cancel()
+	_, err := watchtools.UntilWithSync(ctx, lw, &unstructured.Unstructured{}, nil, func(e watch.Event) (bool, error) {
+		if e.Type == watch.Deleted {
+			return false, errors.New("it was deleted")
+		}
+		conditions, _, err := unstructured.NestedSlice(e.Object.(*unstructured.Unstructured).Object, "status", "conditions")
+		if err != nil {
+			return false, err
+		}
+		for _, item := range conditions {
+			if m, ok := item.(map[string]any); ok && m["type"] == "Succeeded" && m["status"] != "Unknown" {
+				return true, nil
+			}
+		}
+		return false, nil
+	})
+	if err != nil {
+		t.Fatalf("the PipelineRun %s has not ended within %v: %v", name, runTimeout, err)
+	}
+}
+
+// decode turns an object into its Go type.
+func decode[T any](o *unstructured.Unstructured) (*T, error) {
+	into := new(T)
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, into); err != nil {
+		return nil, fmt.Errorf("decoding %s %s: %w", o.GetKind(), o.GetName(), err)
+	}
+	return into, nil
+}
