@@ -53,11 +53,11 @@ func resourceList(r drone.ResourceList) corev1.ResourceList {
 	return list
 }
 
-// shareRequests lets the steps of one task ask for what the largest of them needs, and not for the sum. Kubernetes adds
+// ShareRequests lets the steps of one task ask for what the largest of them needs, and not for the sum. Kubernetes adds
 // up the requests of a pod's containers, and takes a limit for a request where there is none; but the steps of a task run
 // one after the other. So of each resource, the step that asks for the most keeps its request, and the others ask for
 // nothing.
-func shareRequests(steps []v1.Step) {
+func ShareRequests(steps []v1.Step) {
 	if len(steps) < 2 {
 		return
 	}

@@ -79,7 +79,7 @@ func (l *lowering) newTask(t *task, shared map[string]string) v1.PipelineTask {
 		l.startAtOnce(spec)
 	}
 	l.addStatusFile(spec, t.units[0].failing)
-	shareRequests(spec.Steps)
+	ShareRequests(spec.Steps)
 	l.mountAll(&pt, t.units)
 	return pt
 }

@@ -76,7 +76,7 @@ func (d *Decision) checkClaims(r Request, o Options) {
 // checkClass finds claims that no storage class would ever fill: their pods wait until the run's timeout, and nothing
 // says why.
 func (d *Decision) checkClass(c *Cluster, o Options) {
-	if c == nil || o.Existing != "" {
+	if c == nil || c.Unlisted || o.Existing != "" {
 		return
 	}
 	class, found := c.class(o.StorageClass)

@@ -33,6 +33,8 @@ type Class struct {
 type Cluster struct {
 	Coschedule Coschedule
 	Classes    []Class
+	// Unlisted reports that the classes are not known.
+	Unlisted bool
 }
 
 // coschedule is the flag's value, the default where it is not known.

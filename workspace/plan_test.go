@@ -173,6 +173,7 @@ func TestProblemsAndWarnings(t *testing.T) {
 		{rule: "nothing is known"},
 		{rule: "no class at all", cluster: clusterOf(""),
 			problems: []string{"no default storage class (classes: none), so the claim would wait for ever; name a class, or use the layout pod"}},
+		{rule: "classes that may not be listed", cluster: &Cluster{Unlisted: true}},
 		{rule: "no default class", cluster: clusterOf("", other), problems: []string{"no default storage class (classes: other)"}},
 		{rule: "a class that is not there", options: Options{StorageClass: "fast"}, cluster: clusterOf("", standard, other),
 			problems: []string{`no storage class "fast" (classes: other, standard), so the claim would wait for ever; name another class, or use the layout pod`}},

@@ -165,11 +165,9 @@ func (f *Facts) readPermissions(ctx context.Context, client kubernetes.Interface
 	}
 }
 
-// Known is what the planner of files may rely on: nil where storage classes could not be read.
+// Known is what the planner of files may rely on.
 func (f Facts) Known() *workspace.Cluster {
-	if _, unread := f.Unread["storage"]; unread {
-		return nil
-	}
 	storage := f.Storage
+	_, storage.Unlisted = f.Unread["storage"]
 	return &storage
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/drone-tekton/drone-runner-tekton/translate"
 	"github.com/drone-tekton/drone-runner-tekton/translate/diag"
 	"github.com/drone-tekton/drone-runner-tekton/translate/drone"
+	"github.com/drone-tekton/drone-runner-tekton/workspace"
 )
 
 // Refusal is an error that trying again does not mend: the stage cannot run, and its text tells the user why.
@@ -38,10 +39,18 @@ type Compiler struct {
 	Defaults Defaults
 	// Policies change what a stage gets, the first one that matches.
 	Policies []*Policy
+	// Cluster tells what clusters offer; nil leaves it unknown.
+	Cluster Cluster
 	// Secrets, Registries and Environment find what pipelines need from outside; each may be nil.
 	Secrets     Secrets
 	Registries  Registries
 	Environment Environment
+}
+
+// Cluster tells what the cluster offers to runs in a namespace: what the planner of files may rely on, and whether others
+// inject sidecars into pods.
+type Cluster interface {
+	Offers(ctx context.Context, namespace string) (known *workspace.Cluster, injects bool)
 }
 
 // Defaults are for pipelines that say nothing of their own.
@@ -102,6 +111,9 @@ func (c *Compiler) Stage(ctx context.Context, d *rpc.Details, stage *rpc.Stage, 
 	c.Defaults.apply(pipeline)
 	policy.apply(pipeline, &o)
 	o.Namespace = pick(pipeline.Metadata.Namespace, o.Namespace)
+	if c.Cluster != nil {
+		o.Cluster, o.InjectedSidecars = c.Cluster.Offers(ctx, o.Namespace)
+	}
 	bundle, list := translate.Pipeline(pipeline, facts, o)
 	w.Warnings = append(warnings, list...)
 	if err := list.Err(); err != nil {

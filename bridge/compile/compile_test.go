@@ -18,6 +18,7 @@ import (
 	"github.com/drone-tekton/drone-runner-tekton/bridge/rpc"
 	"github.com/drone-tekton/drone-runner-tekton/translate"
 	"github.com/drone-tekton/drone-runner-tekton/translate/diag"
+	"github.com/drone-tekton/drone-runner-tekton/workspace"
 )
 
 const key = "0123456789abcdef0123456789abcdef"
@@ -249,9 +250,16 @@ node_selector: {pool: small}
 	if run.Labels["team"] != "red" || run.Spec.TaskRunTemplate.ServiceAccountName != "builder" || len(run.Spec.PipelineSpec.Tasks) != 1 {
 		t.Errorf("labels %v, account %q, %d tasks", run.Labels, run.Spec.TaskRunTemplate.ServiceAccountName, len(run.Spec.PipelineSpec.Tasks))
 	}
-	r := run.Spec.PipelineSpec.Tasks[0].TaskSpec.Steps[1].ComputeResources
-	if r.Limits.Cpu().MilliValue() != 500 || r.Limits.Memory().Value() != 64<<20 || r.Requests.Memory().Value() != 64<<20 {
-		t.Errorf("resources %v; the limit caps the request", r)
+	var requested int64 // by the one pod of all steps, which run one after the other
+	for _, s := range run.Spec.PipelineSpec.Tasks[0].TaskSpec.Steps {
+		r := s.ComputeResources
+		if r.Limits.Cpu().MilliValue() != 500 || r.Limits.Memory().Value() != 64<<20 {
+			t.Errorf("limits %v of %s, want those of the policy", r.Limits, s.Name)
+		}
+		requested += r.Requests.Memory().Value()
+	}
+	if requested != 64<<20 {
+		t.Errorf("the steps request %d bytes in all, want that of one, capped by the limit", requested)
 	}
 	for text, want := range map[string]string{
 		"kind: policy\nname: x\nnode_selektor: {a: b}\n": "node_selektor",
@@ -261,6 +269,34 @@ node_selector: {pool: small}
 	} {
 		if _, err := ParsePolicies([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("ParsePolicies(%q) = %v, want an error with %q", text, err, want)
+		}
+	}
+}
+
+// offers is a cluster without any storage class, where a service mesh is in the namespace meshed.
+type offers struct{}
+
+func (offers) Offers(_ context.Context, namespace string) (*workspace.Cluster, bool) {
+	return &workspace.Cluster{}, namespace == "meshed"
+}
+
+// What the cluster cannot do is told before there is a run that would wait for ever.
+func TestClusterIsKnown(t *testing.T) {
+	const config = "kind: pipeline\nname: default\nsteps:\n- {name: a, image: i}\n"
+	_, err := compileOf(&Compiler{Cluster: offers{}}, details(config))
+	if !IsRefusal(err) || !strings.Contains(err.Error(), "no default storage class") {
+		t.Errorf("without a storage class: %v, want a refusal", err)
+	}
+	c := &Compiler{Cluster: offers{}}
+	c.Options.Workspace.Layout = workspace.Pod
+	for namespace, want := range map[string]string{"calm": "READY", "meshed": ""} {
+		c.Options.Namespace = namespace
+		w, err := compileOf(c, details(config))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := w.Bundle.PipelineRun.Spec.PipelineSpec.Tasks[0].TaskSpec.Metadata.Annotations["tekton.dev/ready"]; got != want {
+			t.Errorf("in the namespace %s, steps start with the mark %q, want %q", namespace, got, want)
 		}
 	}
 }

@@ -44,12 +44,13 @@ func (a Amount) over(o Amount) Amount {
 }
 
 // apply gives every step of a bundle its share. Drone's runner splits a pipeline's request over the containers of its one
-// pod; here each step is a pod of its own, and gets the whole.
+// pod; here each step gets the whole, and steps that share a pod, which run one after the other, get it once.
 func (r Requirements) apply(b *translate.Bundle) {
 	each := func(steps []v1.Step, sidecars []v1.Sidecar) {
 		for i := range steps {
 			r.fit(&steps[i].ComputeResources)
 		}
+		translate.ShareRequests(steps)
 		for i := range sidecars {
 			r.fit(&sidecars[i].ComputeResources)
 		}

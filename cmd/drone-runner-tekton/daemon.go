@@ -24,6 +24,7 @@ import (
 	"github.com/tektoncd/pipeline/pkg/client/clientset/versioned"
 
 	"github.com/drone-tekton/drone-runner-tekton/bridge"
+	"github.com/drone-tekton/drone-runner-tekton/bridge/cluster"
 	"github.com/drone-tekton/drone-runner-tekton/bridge/config"
 	"github.com/drone-tekton/drone-runner-tekton/bridge/rpc"
 	"github.com/drone-tekton/drone-runner-tekton/bridge/web"
@@ -120,6 +121,7 @@ func daemon(ctx context.Context, s streams, c *config.Config) error {
 	if err != nil {
 		return err
 	}
+	c.Runner.Compiler.Cluster = cluster.NewReader(clients.Kube)
 	c.Runner.Filter.Kind = "pipeline"
 	if os.Getenv(system.NamespaceEnvKey) == "" { // Where the Leases of leader election are.
 		if err := os.Setenv(system.NamespaceEnvKey, c.Runner.Namespace); err != nil {

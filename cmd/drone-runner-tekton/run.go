@@ -97,6 +97,7 @@ func newRunning(ctx context.Context, config *rest.Config, namespace string, c *c
 		return nil, errors.New("the cluster has no Tekton Pipelines; drone-runner-tekton doctor tells more")
 	}
 	c.options.Cluster = facts.Known()
+	c.options.InjectedSidecars = c.options.InjectedSidecars || facts.Injects != ""
 	c.options.Namespace = namespace
 	if c.options.Name == "" {
 		c.options.Suffix = rand.String(5)
