@@ -150,7 +150,7 @@ func (l *lowering) taskRunTemplate(shared map[string]string) v1.PipelineTaskRunT
 		}
 		template.SecurityContext.SeccompProfile = &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}
 	}
-	if l.options.Workspace.Spread {
+	if l.storage.decision.AnyNode {
 		template.TopologySpreadConstraints = l.spreadOverNodes()
 	}
 	vars, dollar := environment{texts: shared}.list()

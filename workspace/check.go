@@ -57,8 +57,10 @@ func (d *Decision) checkClaims(r Request, o Options) {
 	case o.Spread && (mode == CoschedulePipelineRuns || mode == CoscheduleIsolate):
 		d.warn("spread", fmt.Sprintf("the cluster keeps all tasks of a run on one node (coschedule: %s), spread or not", mode))
 	case o.Spread:
+		d.AnyNode = true
 		d.because("spread", "the claim is a volume of the tasks, which the affinity assistant does not see, so tasks run on any node")
 	case mode == CoscheduleDisabled && o.AccessMode == readWriteMany:
+		d.AnyNode = true
 		d.because("spread", "tasks run on any node: co-scheduling is disabled, and the claim is ReadWriteMany")
 	case mode == CoscheduleDisabled && o.Existing != "":
 		d.warn("spread", fmt.Sprintf("co-scheduling is disabled, so tasks run on any node: where one node alone can mount the claim %s, "+

@@ -238,6 +238,30 @@ func TestTwoClaimsOfOneTaskOfHandlers(t *testing.T) {
 	}
 }
 
+// Tasks can run on any node where neither the storage nor Tekton keeps them together.
+func TestAnyNode(t *testing.T) {
+	many := Options{AccessMode: manyNodes}
+	for _, test := range []struct {
+		options Options
+		mode    Coschedule
+		want    bool
+	}{
+		{Options{}, CoscheduleWorkspaces, false},
+		{many, CoscheduleWorkspaces, false},
+		{Options{Spread: true}, CoscheduleWorkspaces, true},
+		{Options{Spread: true}, CoschedulePipelineRuns, false},
+		{Options{Spread: true, AccessMode: oneNode}, CoscheduleWorkspaces, false},
+		{Options{Spread: true, Layout: Pod}, CoscheduleWorkspaces, false},
+		{Options{}, CoscheduleDisabled, false},
+		{many, CoscheduleDisabled, true},
+		{many, CoscheduleIsolate, false},
+	} {
+		if got := Plan(sample(test.options, clusterOf(test.mode, standard))).AnyNode; got != test.want {
+			t.Errorf("with %+v and coschedule %s, tasks run on any node: %v, want %v", test.options, test.mode, got, test.want)
+		}
+	}
+}
+
 func TestChains(t *testing.T) {
 	chain := func(steps ...Step) []Step {
 		for i := range steps {

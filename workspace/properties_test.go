@@ -155,6 +155,9 @@ func checkSharing(t *rapid.T, r Request, d Decision) {
 		}
 	}
 	for i, c := range d.Claims {
+		if d.AnyNode && (d.OneNode || c.Existing == "" && c.AccessMode != manyNodes) {
+			t.Errorf("tasks run on any node (one node: %v) and share the claim %s of %s", d.OneNode, c.Name, c.AccessMode)
+		}
 		if c.Existing != "" && i > 0 {
 			t.Errorf("one existing claim stands for %v", d.Claims)
 		}

@@ -135,6 +135,8 @@ type Decision struct {
 	// OneNode reports that Tekton's affinity assistant keeps the tasks on one node, and that the claims can be mounted
 	// there alone: a Pod beside the tasks that mounts one has to be there, too.
 	OneNode bool
+	// AnyNode reports that the tasks share files from whatever nodes they run on.
+	AnyNode bool
 	Reasons []Reason
 	// Warnings are what may go wrong with the decision, and Problems what will: there is no use in creating the run. A
 	// problem names a way out.
