@@ -32,6 +32,7 @@ const (
 	failedMeanwhile difference = "DRONE_FAILED_STEPS names steps that failed while the handler waited"
 	failedHandler   difference = "DRONE_FAILED_STEPS does not name a failed handler"
 	failedTask      difference = "DRONE_FAILED_STEPS names all steps of a chain that failed"
+	failedToStart   difference = "DRONE_FAILED_STEPS names a step that could not start, though its failure is ignored"
 	failedInPod     difference = "DRONE_FAILED_STEPS names the steps that failed in another order of running"
 	// Services and detached steps.
 	serviceAtOnce   difference = "a service or detached step without commands starts with the run"
@@ -39,7 +40,7 @@ const (
 )
 
 // inSerial are the differences that a pipeline without depends_on may have too.
-var inSerial = []difference{failedHandler, failedTask, serviceAtOnce, detachedHandler}
+var inSerial = []difference{failedHandler, failedToStart, failedTask, serviceAtOnce, detachedHandler}
 
 // differences names what is different for each step, by its name. An error is a difference without a name.
 func (c *comparison) differences() (map[string][]difference, error) {
@@ -127,9 +128,13 @@ func (c *comparison) stateDifferences(d, e testmodel.Run, add func(difference)) 
 		return fmt.Errorf("%q: failed steps are %v in Drone, and %q here", d.Step.Name, d.FailedSteps, here)
 	}
 	for _, name := range e.FailedSteps {
-		if !slices.Contains(d.FailedSteps, name) {
+		i := slices.IndexFunc(c.drone.Runs, func(r testmodel.Run) bool { return r.Step.Name == name })
+		switch s := c.drone.Runs[i].Step; {
+		case slices.Contains(d.FailedSteps, name):
+		case s.Broken && s.Ignore:
+			add(failedToStart)
+		default:
 			add(failedMeanwhile)
-			break
 		}
 	}
 	for _, name := range d.FailedSteps {
@@ -182,7 +187,7 @@ func (t *tally) table() string {
 	fmt.Fprintln(w, "  ")
 	row("steps compared", t.steps)
 	for _, what := range []difference{
-		handlerWaits, handlerTooEarly, chainGoesOn, podWaits, podDecides, failedMeanwhile, failedHandler, failedTask, failedInPod,
+		handlerWaits, handlerTooEarly, chainGoesOn, podWaits, podDecides, failedMeanwhile, failedHandler, failedToStart, failedTask, failedInPod,
 		serviceAtOnce, detachedHandler,
 	} {
 		row(string(what), t.counts[what])
@@ -203,6 +208,8 @@ func step(name string, duration int64, more ...func(*scenarioStep)) scenarioStep
 }
 
 func fails(s *scenarioStep)      { s.Exit = 1 }
+func isBroken(s *scenarioStep)   { s.Broken, s.Exit = true, 1 }
+func ignored(s *scenarioStep)    { s.Ignore = true }
 func isDetached(s *scenarioStep) { s.Detached = true }
 func withPlugin(s *scenarioStep) { s.body = plugin }
 func onFailure(s *scenarioStep)  { setPolicy(s, testmodel.OnFailure) }
@@ -286,6 +293,13 @@ func TestDifferencesFromDrone(t *testing.T) {
 			want: map[string][]difference{"notify": {failedHandler}},
 		},
 		{
+			name: "failed to start", layout: workspace.Steps,
+			sc: scenario{clone: clone, steps: []scenarioStep{
+				step("test", 10, isBroken, ignored), step("notify", 1, onFailure), step("publish", 1),
+			}},
+			want: map[string][]difference{"notify": {failedToStart}},
+		},
+		{
 			name: "failed task", layout: workspace.Chains,
 			sc:   scenario{clone: clone, steps: []scenarioStep{step("test", 10, fails), step("notify", 1, onFailure)}},
 			want: map[string][]difference{"notify": {failedTask}},
@@ -333,5 +347,35 @@ func TestDifferencesFromDrone(t *testing.T) {
 				t.Errorf("differences (-want +got):\n%s\n%s", diff, c)
 			}
 		})
+	}
+}
+
+// TestStepThatCannotStartTakesItsTaskWithIt shows a difference that generated pipelines leave out, because what becomes of
+// the other steps depends on when the cluster finds out: steps that share a pod fail together if one cannot be started.
+func TestStepThatCannotStartTakesItsTaskWithIt(t *testing.T) {
+	clone := &testmodel.Step{Name: "clone", Duration: 1}
+	for _, tt := range []struct {
+		layout workspace.Layout
+		steps  []scenarioStep
+		lost   string // runs in Drone, and not here
+	}{
+		{workspace.Steps, []scenarioStep{step("test", 1, fails), step("cleanup", 1, onFailure, isBroken), step("notify", 1, onFailure)}, "notify"},
+		{workspace.Pod, []scenarioStep{step("test", 1, isBroken), step("notify", 1, onFailure)}, "notify"},
+	} {
+		sc := scenario{clone: clone, steps: tt.steps, validated: true}
+		p, err := sc.parse()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := play(sc, p, tt.layout)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range c.drone.Runs {
+			ran := len(c.runs[r.Step.Name]) == 1
+			if r.Outcome != testmodel.Ran || ran != (r.Step.Name != tt.lost) {
+				t.Errorf("layout %s: %q: %v in Drone, ran here: %v", tt.layout, r.Step.Name, r.Outcome, ran)
+			}
+		}
 	}
 }

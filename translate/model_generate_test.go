@@ -3,6 +3,7 @@ package translate
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"pgregory.net/rapid"
@@ -49,6 +50,16 @@ func (sc scenario) pipeline() testmodel.Pipeline {
 		p.Steps = append(p.Steps, s.Step)
 	}
 	return p
+}
+
+// startable is the scenario with steps that fail in place of those that cannot be started. What becomes of the other steps
+// of a pod then depends on when the cluster finds out.
+func (sc scenario) startable() scenario {
+	sc.steps = slices.Clone(sc.steps)
+	for i := range sc.steps {
+		sc.steps[i].Broken = false
+	}
+	return sc
 }
 
 // step finds a step or service; the clone step is a plugin.
@@ -171,6 +182,7 @@ func generate(t *rapid.T) scenario {
 	for range g.number(1, 10, "steps") {
 		s := g.step()
 		s.Detached = g.chance(8, "detached")
+		s.Broken = s.Exit != 0 && s.Policy == testmodel.OnSuccess && g.chance(20, "broken")
 		sc.steps = append(sc.steps, s)
 	}
 	sc.validated = g.chance(3, "validated")

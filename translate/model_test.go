@@ -102,22 +102,17 @@ type unitRun struct {
 
 // compare finds the first difference between Drone and Tekton that has no name.
 func compare(sc scenario, p *drone.Pipeline, layout workspace.Layout) (*comparison, error) {
-	c := &comparison{layout: layout, pipe: sc.pipeline(), runs: map[string][]unitRun{}, launched: map[string]int64{}}
-	c.drone = c.pipe.Play(testmodel.Deviations{})
-	var diags diag.List
-	c.bundle, diags = c.translate(p, sc.validated)
-	if diags.HasErrors() {
-		return c, fmt.Errorf("translating: %v", diags)
+	if layout != workspace.Steps {
+		sc = sc.startable()
 	}
-	if c.bundle == nil {
+	c, err := play(sc, p, layout)
+	switch {
+	case err != nil:
+		return c, err
+	case c.bundle == nil:
 		return c, c.checkNothingRuns()
 	}
 	c.expected = c.pipe.Play(c.deviations(sc))
-	var err error
-	c.tekton, err = testmodel.RunPipeline(c.bundle.PipelineRun, func(k testmodel.Container) testmodel.Exit { return c.execute(sc, k) })
-	if err != nil {
-		return c, err
-	}
 	for _, check := range []func(scenario) error{c.checkPlan, c.checkResult, c.checkOutcomes, c.checkOrder, c.checkState} {
 		if err := check(sc); err != nil {
 			return c, err
@@ -138,6 +133,23 @@ func (c *comparison) translate(p *drone.Pipeline, validated bool) (*Bundle, diag
 	return lower(plan(p, modelFacts.forStage(p), o), o, &diags), diags
 }
 
+// play runs a scenario in Drone and, if there is anything to run, in Tekton.
+func play(sc scenario, p *drone.Pipeline, layout workspace.Layout) (*comparison, error) {
+	c := &comparison{layout: layout, pipe: sc.pipeline(), runs: map[string][]unitRun{}, launched: map[string]int64{}}
+	c.drone = c.pipe.Play(testmodel.Deviations{})
+	var diags diag.List
+	c.bundle, diags = c.translate(p, sc.validated)
+	if diags.HasErrors() {
+		return c, fmt.Errorf("translating: %v", diags)
+	}
+	if c.bundle == nil {
+		return c, nil
+	}
+	var err error
+	c.tekton, err = testmodel.RunPipeline(c.bundle.PipelineRun, func(k testmodel.Container) testmodel.Exit { return c.execute(sc, k) })
+	return c, err
+}
+
 var modelFacts = Facts{
 	Repo:  api.Repo{Name: "model", Slug: "octocat/model", HTTPURL: "https://git.example.com/octocat/model.git"},
 	Build: api.Build{Number: 1, Event: api.EventPush, Target: "main", Ref: "refs/heads/main"},
@@ -147,7 +159,7 @@ var modelFacts = Facts{
 func (c *comparison) deviations(sc scenario) testmodel.Deviations {
 	d := testmodel.Deviations{
 		HandlersLast: c.layout != workspace.Pod, OneByOne: c.layout == workspace.Pod,
-		Follows: c.follows(), AtOnce: map[string]bool{}, NotWhenFailing: map[string]bool{},
+		NamesBroken: true, Follows: c.follows(), AtOnce: map[string]bool{}, NotWhenFailing: map[string]bool{},
 	}
 	handlers := slices.ContainsFunc(c.drone.Runs, func(r testmodel.Run) bool {
 		return !r.Step.Detached && (r.Step.Policy == testmodel.OnFailure || r.Step.Policy == testmodel.Always)
@@ -195,7 +207,7 @@ func (c *comparison) execute(sc scenario, k testmodel.Container) testmodel.Exit 
 	}
 	s := c.bundle.Units[i].Step
 	does := sc.step(s.Name).Step
-	exit := testmodel.Exit{Code: does.Exit, Duration: does.Duration}
+	exit := testmodel.Exit{Code: does.Exit, Broken: does.Broken, Duration: does.Duration}
 	c.runs[s.Name] = append(c.runs[s.Name], unitRun{c.bundle.Units[i], testmodel.StepRun{Container: k, Exit: exit, End: k.Start + does.Duration}})
 	return exit
 }

@@ -24,7 +24,10 @@ type Step struct {
 	Detached  bool // as services are
 	Ignore    bool // failure: ignore
 	Exit      int
-	Duration  int64
+	// Broken is a step that cannot be started, say because there is no such image. That is an error, which counts even where
+	// failure is ignored.
+	Broken   bool
+	Duration int64
 }
 
 // Pipeline is a pipeline for one build.
@@ -85,6 +88,8 @@ type Deviations struct {
 	OneByOne bool
 	// AtOnce are detached steps that start with the run.
 	AtOnce map[string]bool
+	// NamesBroken has the failed steps name those that could not be started, also where failure is ignored.
+	NamesBroken bool
 	// NotWhenFailing are detached steps that do not start any more once the pipeline is failing.
 	NotWhenFailing map[string]bool
 }
@@ -202,7 +207,7 @@ func (g *game) play() {
 		}
 		g.now = g.runs[next].End
 		g.state[next] = done
-		if s := g.runs[next].Step; s.Exit != 0 && !s.Ignore {
+		if s := g.runs[next].Step; s.Broken || s.Exit != 0 && !s.Ignore {
 			g.failed = append(g.failed, next)
 		}
 	}
@@ -264,7 +269,9 @@ func (g *game) start(i int) {
 func (g *game) failedSteps() []string {
 	var names []string
 	for _, i := range slices.Sorted(slices.Values(g.failed)) {
-		names = append(names, g.runs[i].Step.Name)
+		if s := g.runs[i].Step; !s.Ignore || g.deviations.NamesBroken {
+			names = append(names, s.Name)
+		}
 	}
 	return names
 }

@@ -92,6 +92,13 @@ func TestRulesOfDronesScheduler(t *testing.T) {
 			[]string{"a ran 0-2", "b ran 2-3", "c skipped", "failed: false"},
 		},
 		{
+			"a step that cannot be started counts even if its failure is ignored, and is not named then",
+			Pipeline{Steps: []Step{
+				{Name: "a", Duration: 2, Broken: true, Ignore: true}, {Name: "b", Duration: 1}, {Name: "c", Policy: OnFailure, Duration: 1},
+			}},
+			[]string{"a ran 0-2", "b skipped", "c ran 2-3 failing []", "failed: true"},
+		},
+		{
 			"failed steps are named in list order, handlers among them",
 			Pipeline{Clone: clone, Steps: []Step{
 				{Name: "a", Duration: 5, Exit: 1}, {Name: "b", Duration: 2, Exit: 1},

@@ -42,7 +42,9 @@ func (c Container) Env(name string) (value string, ok bool) {
 
 // Exit is how a container ended.
 type Exit struct {
-	Code     int
+	Code int
+	// Broken is a container that could not be started, which fails the task whatever its steps say.
+	Broken   bool
 	Duration int64
 	Results  map[string]string // of the step
 }
@@ -92,7 +94,7 @@ func runTask(
 		for name, value := range exit.Results {
 			results[step.Name+"."+name] = value
 		}
-		if exit.Code != 0 && step.OnError != v1.Continue {
+		if exit.Broken || exit.Code != 0 && step.OnError != v1.Continue {
 			return steps, false, nil
 		}
 		exits[step.Name] = exit.Code
