@@ -165,6 +165,10 @@ func (r *reconciler) session(ctx context.Context, id int64) (*session, error) {
 	if e, err = r.journal.Get(ctx, id); err != nil || e == nil {
 		return nil, err
 	}
+	if e.Phase != journal.Reserved {
+		r.metrics.adopted.Inc()
+		logging.FromContext(ctx).Infow("Going on with a stage", append(e.Fields(), "phase", e.Phase)...)
+	}
 	return r.sessions.begin(ctx, e), nil
 }
 

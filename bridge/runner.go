@@ -175,5 +175,8 @@ func (r *Runner) Ready() error {
 // Live is an error where a look at a stage does not come to its end, which only a new process mends.
 func (r *Runner) Live() error { return r.reconciler.stuck() }
 
+// Disconnected tells that a watch for cancelled builds was broken.
+func (r *Runner) Disconnected() { r.reconciler.sessions.recheck() }
+
 // Entries are the stages at this moment, for people to look at.
 func (r *Runner) Entries() []*journal.Entry { return r.watched.entries() }

@@ -8,11 +8,17 @@ import (
 	"time"
 
 	api "github.com/drone/drone-go/drone"
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 
 	"github.com/drone-tekton/drone-runner-tekton/bridge/compile"
 	"github.com/drone-tekton/drone-runner-tekton/bridge/dronetest"
+	"github.com/drone-tekton/drone-runner-tekton/bridge/journal"
+	"github.com/drone-tekton/drone-runner-tekton/translate"
 )
 
 const twoSteps = `kind: pipeline
@@ -271,5 +277,79 @@ func (w *world) running(build int64, step string) {
 	})
 	if err != nil {
 		w.t.Fatalf("the step %s does not run: %v", step, outcomes(w.drone.Build(build)))
+	}
+}
+
+// TestOrphan removes a run whose entry is gone, and leaves alone what is kept or not the runner's.
+func TestOrphan(t *testing.T) {
+	w := newWorld(t, nil)
+	w.options.Keep = Keep{For: time.Hour}
+	runs := w.cluster.own.Tekton.TektonV1().PipelineRuns("drone")
+	make := func(name string, labels map[string]string) {
+		t.Helper()
+		run := &v1.PipelineRun{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
+		run.Spec.Status = v1.PipelineRunSpecStatusPending
+		if _, err := runs.Create(w.ctx, run, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	make("orphan", map[string]string{journal.LabelStageID: "77"})
+	make("kept", map[string]string{journal.LabelStageID: "78", labelEnded: formatID(time.Now().Unix())})
+	make("strange", nil)
+	w.start(nil)
+	for w.ctx.Err() == nil {
+		if _, err := runs.Get(w.ctx, "orphan", metav1.GetOptions{}); apierrors.IsNotFound(err) {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	var left []string
+	for _, o := range w.cluster.left(w.ctx) {
+		left = append(left, o.GetName())
+	}
+	w.want("runs left", left, []string{"kept", "strange"})
+}
+
+// TestReplicas has a runner of another name go on with what one had that died.
+func TestReplicas(t *testing.T) {
+	release := make(chan struct{})
+	w := newWorld(t, map[string]behaviour{"build": {lines: []string{"one"}, until: release}})
+	first := w.start(nil)
+	id := w.build(dronetest.Spec{Config: twoSteps}).ID
+	w.running(id, "build")
+	w.options.Machine = "another"
+	first.stop()
+	w.start(nil)
+	close(release)
+	b := w.ended(id)
+	w.want("steps", outcomes(b), []string{"clone:success", "build:success", "test:success"})
+	w.want("machine", b.Stages[0].Machine, "runner")
+	w.want("log", w.log(b, "build"), []string{"one"})
+	w.clean()
+}
+
+func TestExpired(t *testing.T) {
+	now := time.Unix(10_000, 0)
+	run := func(name, repo string, ended int64) *v1.PipelineRun {
+		r := &v1.PipelineRun{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{translate.LabelRepo: repo}}}
+		if ended > 0 {
+			r.Labels[labelEnded] = formatID(ended)
+		}
+		return r
+	}
+	runs := []*v1.PipelineRun{
+		run("old", "a", 9_000), run("a1", "a", 9_700), run("a2", "a", 9_800), run("a3", "a", 9_900), run("b1", "b", 9_701), run("running", "a", 0),
+	}
+	due, next := expired(runs, Keep{For: 500 * time.Second, PerRepo: 2}, now)
+	var names []string
+	for _, r := range due {
+		names = append(names, r.Name)
+	}
+	slices.Sort(names)
+	if diff := cmp.Diff([]string{"a1", "old"}, names); diff != "" {
+		t.Errorf("due (-want +got)\n%s", diff)
+	}
+	if want := 201 * time.Second; next != want {
+		t.Errorf("next = %s, want %s: the end of b1", next, want)
 	}
 }

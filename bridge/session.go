@@ -36,6 +36,7 @@ type session struct {
 	masker    *logs.Masker
 	cancelled atomic.Bool // the server has said so
 	ending    atomic.Bool // the entry says that the pipeline is being ended
+	watching  atomic.Bool // the server is asked whether the build is cancelled
 	logs      map[int]*stepLog
 	troubles  map[status.Trouble]time.Time
 	last      status.Cluster // as it was last seen
@@ -53,8 +54,9 @@ type sessions struct {
 	wake    func(stageID int64)
 	values  *values
 
-	mu   sync.Mutex
-	byID map[int64]*session
+	mu         sync.Mutex
+	byID       map[int64]*session
+	rechecking bool
 }
 
 // watcher tells of cancelled builds.
@@ -141,32 +143,18 @@ const settleTime = 2 * time.Second
 
 // watch waits for the build to be cancelled.
 func (ss *sessions) watch(s *session) {
-	log := logging.FromContext(s.ctx).With(s.entry.Fields()...)
-	found := func() {
-		s.cancelled.Store(true)
-		s.wake()
-	}
-	ctx, cancel := context.WithCancel(s.ctx)
-	defer cancel()
-	go func() {
-		sleep(ctx, settleTime)
-		if ctx.Err() != nil {
-			return
-		}
-		d, err := ss.watcher.Details(ctx, s.entry.StageID)
-		if err == nil && d.Ended() {
-			found()
-		}
-	}()
+	ctx, log := s.ctx, logging.FromContext(s.ctx).With(s.entry.Fields()...)
+	s.watching.Store(true)
+	go ss.ask(s, settleTime)
 	for {
 		err := ss.watcher.Watch(ctx, s.entry.Stage.BuildID)
 		switch {
-		case s.ctx.Err() != nil:
+		case ctx.Err() != nil:
 			return
 		case err == nil:
-			// The server answers in the same way when a build has come to its end by itself.
 			log.Infow("The server says that the build has ended")
-			found()
+			s.cancelled.Store(true)
+			s.wake()
 			return
 		default:
 			log.Warnw("Cannot watch the build; trying again", "error", err)
@@ -174,6 +162,42 @@ func (ss *sessions) watch(s *session) {
 		}
 	}
 }
+
+// ask asks once, after a while, whether the build has ended.
+func (ss *sessions) ask(s *session, after time.Duration) {
+	sleep(s.ctx, after)
+	if s.ctx.Err() != nil {
+		return
+	}
+	if d, err := ss.watcher.Details(s.ctx, s.entry.StageID); err == nil && d.Ended() {
+		s.cancelled.Store(true)
+		s.wake()
+	}
+}
+
+// recheck asks about all builds that are watched, after connections to the server were broken: what was cancelled
+// meanwhile, nobody was told. Many connections break at once, and it is asked once for all.
+func (ss *sessions) recheck() {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	if ss.rechecking {
+		return
+	}
+	ss.rechecking = true
+	time.AfterFunc(recheckAfter, func() {
+		ss.mu.Lock()
+		defer ss.mu.Unlock()
+		ss.rechecking = false
+		for _, s := range ss.byID {
+			if s.watching.Load() {
+				go ss.ask(s, 0)
+			}
+		}
+	})
+}
+
+// recheckAfter is when it is asked: when the polls are open again, as a rule.
+const recheckAfter = 20 * time.Second
 
 // judge asks what there is to tell, and when the stage has to be looked at again by the clock alone.
 func (s *session) judge(c status.Cluster, o Options) (status.Answer, time.Duration) {

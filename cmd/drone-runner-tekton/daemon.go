@@ -111,8 +111,12 @@ func daemon(ctx context.Context, s streams, c *config.Config) error {
 	server := c.Server
 	server.UserAgent = "drone-runner-tekton"
 	server.Metrics = rpc.NewMetrics(registry)
+	var runner *bridge.Runner
 	server.OnRetry = func(call rpc.Call, err error, wait time.Duration) {
 		log.Warnw("Call to the Drone server failed; trying again", "call", call, "wait", wait.Round(time.Millisecond).String(), "error", err)
+		if call == rpc.CallWatch {
+			runner.Disconnected()
+		}
 	}
 	if c.Dump {
 		server.Dump = s.err
@@ -128,7 +132,7 @@ func daemon(ctx context.Context, s streams, c *config.Config) error {
 			return fmt.Errorf("setting %s: %w", system.NamespaceEnvKey, err)
 		}
 	}
-	runner, err := bridge.New(c.Runner, clients, drone, nil, registry)
+	runner, err = bridge.New(c.Runner, clients, drone, nil, registry)
 	if err != nil {
 		return err
 	}
