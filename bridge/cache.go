@@ -194,6 +194,15 @@ func (w *watched) entries() []*journal.Entry {
 	return all
 }
 
+// briefs goes through all entries in short.
+func (w *watched) briefs(each func(machine string, phase journal.Phase)) {
+	for _, object := range w.journal.GetStore().List() {
+		if cm, ok := object.(*corev1.ConfigMap); ok {
+			each(journal.Brief(cm))
+		}
+	}
+}
+
 // cluster is what the cluster shows of a stage. The objects are the mirror's own, and must not be changed.
 func (w *watched) cluster(stageID int64) status.Cluster {
 	c := status.Cluster{

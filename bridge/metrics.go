@@ -3,6 +3,8 @@ package bridge
 import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/drone-tekton/drone-runner-tekton/bridge/journal"
 )
 
 // metrics of the way of stages.
@@ -68,9 +70,7 @@ func (g *stageGauge) Describe(ch chan<- *prometheus.Desc) { ch <- g.stages; ch <
 
 func (g *stageGauge) Collect(ch chan<- prometheus.Metric) {
 	phases := map[string]int{}
-	for _, e := range g.w.entries() {
-		phases[string(e.Phase)]++
-	}
+	g.w.briefs(func(_ string, phase journal.Phase) { phases[string(phase)]++ })
 	for phase, n := range phases {
 		ch <- prometheus.MustNewConstMetric(g.stages, prometheus.GaugeValue, float64(n), phase)
 	}

@@ -148,11 +148,11 @@ func (r *Runner) demote(b knative.Bucket) { _ = r.promote(b, nil) } // It does n
 // held is how many stages this machine has taken and not ended.
 func (r *Runner) held() int {
 	n := 0
-	for _, e := range r.watched.entries() {
-		if e.Machine == r.options.Machine && e.Phase != journal.Told {
+	r.watched.briefs(func(machine string, phase journal.Phase) {
+		if machine == r.options.Machine && phase != journal.Told {
 			n++
 		}
-	}
+	})
 	return n
 }
 

@@ -99,6 +99,17 @@ const (
 	dataKey        = "stage"
 )
 
+// Annotations repeat what is asked of all entries at once, so that they need not be decoded for it.
+const (
+	annotationMachine = "drone.io/machine"
+	annotationPhase   = "drone.io/phase"
+)
+
+// Brief is by which name a stage is taken, and how far it has come.
+func Brief(object *corev1.ConfigMap) (machine string, phase Phase) {
+	return object.Annotations[annotationMachine], Phase(object.Annotations[annotationPhase])
+}
+
 // Selector selects the ConfigMaps.
 const Selector = LabelManagedBy + "=" + managedBy + "," + LabelComponent + "=" + Component
 
@@ -130,6 +141,7 @@ func (e *Entry) encode() (*corev1.ConfigMap, error) {
 	if e.object != nil {
 		object = e.object.DeepCopy()
 	}
+	object.Annotations = map[string]string{annotationMachine: e.Machine, annotationPhase: string(e.Phase)}
 	object.Data = map[string]string{dataKey: string(text)}
 	return object, nil
 }
