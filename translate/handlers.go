@@ -14,14 +14,15 @@ func (l *lowering) groupHandlers(mounts map[*Step][]mount) {
 	for _, t := range l.tasks {
 		unique.taken[t.name] = true
 	}
-	passed := l.passedBy()
 	for _, group := range ordered(l.handlerSteps()) {
 		t := &task{}
 		for _, s := range group {
 			u := l.newUnit(s, true, mounts[s])
-			u.unlessRan = passed[s]
 			if s.Policy == Always {
 				u.unlessRan = []string{s.ID}
+			}
+			for _, p := range l.passed[s] {
+				u.unlessRan = append(u.unlessRan, l.taskOf[p])
 			}
 			t.units = append(t.units, u)
 		}
@@ -48,24 +49,43 @@ func (l *lowering) handlerSteps() []*Step {
 	return out
 }
 
-// passedBy are the tasks that come right after each on-failure step. To Drone, such a step is over once its turn has come
-// and nothing had failed; that one of these tasks ran tells that it was so, and what fails later is not for it.
-func (l *lowering) passedBy() map[*Step][]string {
-	passed := map[*Step][]string{}
-	add := func(s *Step, task string) {
-		for _, h := range l.handlersBefore(s) {
-			passed[h] = append(passed[h], task)
+// passedBy are, for each on-failure step, the steps that tell by having run that its turn was before any failure: those
+// whose own turn cannot come before its turn, since they wait for all that it waits for. To Drone, an on-failure step is
+// over once its turn has come and nothing had failed, and what fails later is not for it. Steps that wait for others of
+// them tell nothing more.
+func (l *lowering) passedBy() map[*Step][]*Step {
+	before := map[*Step]map[*Step]bool{}
+	for _, s := range l.plan.Steps {
+		before[s] = map[*Step]bool{}
+		for _, b := range allBefore(s) {
+			before[s][b] = true
 		}
 	}
-	for _, t := range l.tasks {
-		add(t.units[0].step, t.name)
-	}
-	for _, d := range l.pods {
-		if d.gated() {
-			add(d.unit.step, d.start)
+	passed := map[*Step][]*Step{}
+	for _, h := range l.handlerSteps() {
+		if runsInOrder(h) {
+			continue
+		}
+		needs := nearest(h, l.isTask)
+		for _, s := range l.plan.Steps {
+			waitsForAll := !slices.ContainsFunc(needs, func(n *Step) bool { return !before[s][n] })
+			told := slices.ContainsFunc(passed[h], func(p *Step) bool { return before[s][p] })
+			if l.isTask(s) && waitsForAll && !told {
+				passed[h] = append(passed[h], s)
+			}
 		}
 	}
 	return passed
+}
+
+// tellsTurn reports whether a step is one of passedBy.
+func (l *lowering) tellsTurn(s *Step) bool {
+	for _, steps := range l.passed {
+		if slices.Contains(steps, s) {
+			return true
+		}
+	}
+	return false
 }
 
 // ordered splits steps into groups, so that steps that Drone orders, directly or through any other step, are in one

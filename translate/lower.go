@@ -26,6 +26,9 @@ type lowering struct {
 	name    string // of the run, without what Kubernetes adds to it
 	named   bool   // the run must have exactly that name
 
+	passed map[*Step][]*Step // see passedBy
+	taskOf map[*Step]string  // the names of the tasks of steps that run in order, and of starts of detached steps
+
 	units    []*unit
 	tasks    []*task
 	handlers []*task
@@ -87,6 +90,7 @@ func lower(p *Plan, o Options, diags *diag.List) *Bundle {
 		mounts[s] = l.mountsOf(s)
 	}
 	l.findDetached(mounts)
+	l.passed = l.passedBy()
 	l.placeFiles(mounts)
 	if l.storage.decision.Layout == workspace.Pod {
 		l.groupAll(mounts)
@@ -122,7 +126,7 @@ func (l *lowering) placeFiles(mounts map[*Step][]mount) {
 			Alone: s.Policy == Always || s.FailFast,
 			// How far a task got is not known; only whether it ran is. So what tells that a handler's turn is over begins a
 			// task, and what a detached step waits for ends one.
-			First: len(l.handlersBefore(s)) > 0, Last: l.startsDetached(s),
+			First: l.tellsTurn(s), Last: l.startsDetached(s),
 		}
 		if runsInOrder(s) {
 			request.Steps = append(request.Steps, asked[s])
@@ -193,27 +197,6 @@ func (l *lowering) needsInOrder(s *Step) []string {
 	return ids
 }
 
-// handlersBefore are the on-failure steps that stand between a step and the tasks that it waits for.
-func (l *lowering) handlersBefore(s *Step) []*Step {
-	var handlers []*Step
-	seen := map[*Step]bool{}
-	var visit func(*Step)
-	visit = func(s *Step) {
-		for _, n := range s.Needs {
-			if seen[n] || l.isTask(n) {
-				continue
-			}
-			seen[n] = true
-			if !runsInOrder(n) && handlesFailure(n) {
-				handlers = append(handlers, n)
-			}
-			visit(n)
-		}
-	}
-	visit(s)
-	return handlers
-}
-
 // startsDetached reports whether a detached step starts when this one is done.
 func (l *lowering) startsDetached(s *Step) bool {
 	return slices.ContainsFunc(l.pods, func(d *detached) bool {
@@ -232,9 +215,9 @@ func (l *lowering) groupInOrder(mounts map[*Step][]mount) {
 	for _, s := range l.plan.Steps {
 		byID[s.ID] = s
 	}
-	taskOf := map[*Step]string{}
+	l.taskOf = map[*Step]string{}
 	for _, d := range l.pods {
-		taskOf[d.unit.step] = d.start
+		l.taskOf[d.unit.step] = d.start
 	}
 	unique := l.taskNames()
 	for _, ids := range l.storage.decision.Tasks {
@@ -245,14 +228,14 @@ func (l *lowering) groupInOrder(mounts map[*Step][]mount) {
 		for _, id := range ids {
 			s := byID[id]
 			t.units = append(t.units, l.newUnit(s, false, mounts[s]))
-			taskOf[s] = t.name
+			l.taskOf[s] = t.name
 		}
 		l.tasks = append(l.tasks, t)
 	}
 	after := func(s *Step) []string {
 		var names []string
 		for _, n := range nearest(s, l.isTask) {
-			if name := taskOf[n]; name != taskOf[s] && !slices.Contains(names, name) {
+			if name := l.taskOf[n]; name != l.taskOf[s] && !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}

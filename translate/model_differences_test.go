@@ -256,6 +256,14 @@ func TestDifferencesFromDrone(t *testing.T) {
 			want: map[string][]difference{},
 		},
 		{
+			// deploy, which fails, cannot have started before the turn of cleanup.
+			name: "handler too early, and what failed waits for the same", layout: workspace.Steps,
+			sc: scenario{clone: clone, steps: []scenarioStep{
+				step("build", 1), step("cleanup", 1, onFailure, dependsOn("build")), step("deploy", 1, fails, dependsOn("build")),
+			}},
+			want: map[string][]difference{},
+		},
+		{
 			// build and package are one task, which runs when test fails.
 			name: "chain goes on", layout: workspace.Chains,
 			sc: scenario{clone: clone, steps: []scenarioStep{

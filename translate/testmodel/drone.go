@@ -78,8 +78,8 @@ func (h History) After(run, other int) bool { return h.before[run][other] }
 // Deviations are the ways in which a run may differ from what Drone's scheduler does. The zero value is Drone.
 type Deviations struct {
 	// HandlersLast lets on-failure steps, and always-steps that become ready while the pipeline is failing, wait until
-	// nothing else runs. An on-failure step is then judged at the end: it runs if the pipeline is failing, unless a step
-	// that comes after it has run, which tells that its turn was before the failure.
+	// nothing else runs. An on-failure step is then judged at the end: it runs if the pipeline is failing, unless a step has
+	// run that waited for all that it waits for, which tells that its turn was before the failure.
 	HandlersLast bool
 	// Follows maps a step to the one right before it in the same task. A task that has started goes on to its end, or to its
 	// first failure, whatever happens elsewhere.
@@ -292,14 +292,30 @@ func (g *game) handle() {
 	}
 }
 
-// passed reports whether a step has run that comes after another.
+// passed reports whether a step has run whose start cannot have been before the turn of another.
 func (g *game) passed(i int) bool {
-	for k, r := range g.runs {
-		if r.Outcome == Ran && !r.Handler && !g.deviations.AtOnce[r.Step.Name] && g.before[k][i] {
+	for k := range g.runs {
+		if g.inOrder(k) && g.runs[k].Outcome == Ran && !g.runs[k].Handler && g.waitsForAll(k, i) {
 			return true
 		}
 	}
 	return false
+}
+
+// inOrder is a step that has a place in the order, and is no handler alone.
+func (g *game) inOrder(i int) bool {
+	s := g.runs[i].Step
+	return (s.Policy == OnSuccess || s.Policy == Always) && !g.deviations.AtOnce[s.Name]
+}
+
+// waitsForAll reports whether an entry waits for all in-order steps that another waits for.
+func (g *game) waitsForAll(k, i int) bool {
+	for n := range g.before[i] {
+		if g.inOrder(n) && !g.before[k][n] {
+			return false
+		}
+	}
+	return true
 }
 
 // Serial reports whether no step has depends_on, so that each waits for the one before it.
