@@ -25,11 +25,15 @@ func helper(k testmodel.Container, launched map[string]int64) (testmodel.Exit, b
 	}
 	script, name, given := k.Step.Args[0], k.Step.Args[1], k.Step.Args[2:]
 	var failed []string
-	for i := 0; i+1 < len(given); i += 2 {
-		switch {
-		case script == listFailed && given[i+1] == string(testmodel.TaskFailed):
-			failed = append(failed, given[i])
-		case script != listFailed && k.Exits[given[i]] != 0:
+	if script == listFailed {
+		for i, state := range strings.Fields(given[0]) {
+			if state == string(testmodel.TaskFailed) {
+				failed = append(failed, given[i+1])
+			}
+		}
+	}
+	for i := 0; script != listFailed && i+1 < len(given); i += 2 {
+		if k.Exits[given[i]] != 0 {
 			failed = append(failed, given[i+1])
 		}
 	}
@@ -57,12 +61,16 @@ func TestHelperScriptsDoAsTheModelTakesThem(t *testing.T) {
 	checkScenarios(t, 500, func(t *rapid.T) {
 		script := rapid.SampledFrom([]string{listFailed, tellOutcome, giveVerdict, markStart, markUnless}).Draw(t, "script")
 		k := testmodel.Container{Step: &v1.Step{Args: []string{script, "zero"}}, Exits: map[string]int{}}
+		if script == listFailed {
+			k.Step.Args = append(k.Step.Args, "")
+		}
 		for i := range rapid.IntRange(0, 4).Draw(t, "steps") {
 			name := rapid.SampledFrom(names).Draw(t, "name")
 			switch script {
 			case listFailed:
 				status := rapid.SampledFrom([]testmodel.TaskStatus{testmodel.TaskSucceeded, testmodel.TaskFailed, testmodel.TaskNone})
-				k.Step.Args = append(k.Step.Args, name, string(status.Draw(t, "status")))
+				k.Step.Args = append(k.Step.Args, name)
+				k.Step.Args[2] += " " + string(status.Draw(t, "status"))
 			case markStart:
 			default:
 				id := fmt.Sprintf("s%d", i)

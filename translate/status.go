@@ -42,12 +42,15 @@ func (l *lowering) addStatusFile(task *v1.EmbeddedTask, failing bool) {
 const (
 	failedStepsName     = "failed-steps" // the helper step, and its result
 	failedStepsVariable = "DRONE_FAILED_STEPS"
+	statesParam         = "states" // of all tasks, in the run's order
 )
 
-// listFailed gets names and states of tasks in turn, and writes the names of those that failed.
-const listFailed = `out=; while [ $# -gt 1 ]; do
-  if [ "$2" = Failed ]; then out="$out${out:+,}$1"; fi
-  shift 2
+// listFailed gets the states of tasks in one argument, then the names of each task's steps, and writes the names of the
+// tasks that failed.
+const listFailed = `out=; states=$1; shift
+for state in $states; do
+  if [ "$state" = Failed ]; then out="$out${out:+,}$1"; fi
+  shift
 done; printf '%s' "$out" > "$(step.results.failed-steps.path)"`
 
 // failedStepsStep is a helper that finds out which steps have failed, for DRONE_FAILED_STEPS. Which they are is known only
@@ -74,13 +77,17 @@ func (l *lowering) failedStepsStep(t *task) *v1.Step {
 // addFailedSteps puts the helper before the steps of a task, tells it how each task of the main graph ended, and gives its
 // result to the steps. A task that holds several steps is named by all of them: which one failed cannot be known there.
 func (l *lowering) addFailedSteps(pt *v1.PipelineTask, helper v1.Step) {
+	var states, names []string
 	for _, t := range l.tasks {
-		steps, dollar := literal(strings.Join(t.stepNames(), ","))
-		if dollar && len(helper.Env) == 0 {
-			helper.Env = []corev1.EnvVar{dollarEnv}
-		}
-		helper.Args = append(helper.Args, steps, statusParam(pt, t.name))
+		states = append(states, "$(tasks."+t.name+".status)")
+		names = append(names, strings.Join(t.stepNames(), ","))
 	}
+	names, dollar := literals(names)
+	if dollar {
+		helper.Env = []corev1.EnvVar{dollarEnv}
+	}
+	addParam(pt, statesParam, strings.Join(states, " "))
+	helper.Args = append(append(helper.Args, "$(params."+statesParam+")"), names...)
 	variable := corev1.EnvVar{Name: failedStepsVariable, Value: "$(steps." + failedStepsName + ".results." + failedStepsName + ")"}
 	for i := range pt.TaskSpec.Steps {
 		pt.TaskSpec.Steps[i].Env = append(pt.TaskSpec.Steps[i].Env, variable)

@@ -56,10 +56,15 @@ func (l *lowering) handlerTask(t *task, shared map[string]string) v1.PipelineTas
 func statusParam(pt *v1.PipelineTask, task string) string {
 	name := "status-" + task
 	if !slices.ContainsFunc(pt.Params, func(p v1.Param) bool { return p.Name == name }) {
-		pt.Params = append(pt.Params, v1.Param{Name: name, Value: *v1.NewStructuredValues("$(tasks." + task + ".status)")})
-		pt.TaskSpec.Params = append(pt.TaskSpec.Params, v1.ParamSpec{Name: name, Type: v1.ParamTypeString})
+		addParam(pt, name, "$(tasks."+task+".status)")
 	}
 	return "$(params." + name + ")"
+}
+
+// addParam gives a task a text as a parameter.
+func addParam(pt *v1.PipelineTask, name, value string) {
+	pt.Params = append(pt.Params, v1.Param{Name: name, Value: *v1.NewStructuredValues(value)})
+	pt.TaskSpec.Params = append(pt.TaskSpec.Params, v1.ParamSpec{Name: name, Type: v1.ParamTypeString})
 }
 
 // newTask is a task with an embedded specification: its steps, where they find their files, and how long it may take.
