@@ -16,16 +16,13 @@ import (
 // specification twice, in spec and in status.
 const maxRunSize = 700 << 10
 
-// validate checks the run as Tekton's admission would: defaulted, then validated, with the feature flags of a default
-// installation. Tekton's own webhook does the same again when the run is created.
+// validate checks the run as Tekton's admission would. Tekton's own webhook does the same again when the run is created.
 func validate(p *Plan, run *v1.PipelineRun, diags *diag.List) {
-	ctx := tektonContext()
-	run = run.DeepCopy()
-	if run.Name == "" { // The webhook sees the name that Kubernetes makes of generateName.
-		run.Name = run.GenerateName + "xxxxx"
+	err := refusal(outline(run))
+	if err != nil { // Once more with everything that the message may speak of.
+		err = refusal(run.DeepCopy())
 	}
-	run.SetDefaults(ctx)
-	if err := run.Validate(ctx); err != nil {
+	if err != nil {
 		diags.Errorf(p.Pipeline.At(""), CodeInvalid, "Tekton would refuse the PipelineRun: %v", err)
 	}
 	size, err := json.Marshal(run)
@@ -40,6 +37,19 @@ func validate(p *Plan, run *v1.PipelineRun, diags *diag.List) {
 			Hint:    "move long commands into scripts of the repository, or split the pipeline",
 		})
 	}
+}
+
+// refusal is what Tekton's admission has against a run: defaulted, then validated, with the feature flags of a default
+// installation. The run is changed.
+func refusal(run *v1.PipelineRun) error {
+	if run.Name == "" { // The webhook sees the name that Kubernetes makes of generateName.
+		run.Name = run.GenerateName + "xxxxx"
+	}
+	run.SetDefaults(tektonContext())
+	if err := run.Validate(tektonContext()); err != nil {
+		return err
+	}
+	return nil
 }
 
 // tektonContext holds the configuration of a default installation of Tekton.
