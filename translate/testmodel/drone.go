@@ -292,10 +292,10 @@ func (g *game) handle() {
 	}
 }
 
-// passed reports whether a step has run whose start cannot have been before the turn of another.
+// passed reports whether a step was started before any failure, and cannot have been before the turn of another.
 func (g *game) passed(i int) bool {
 	for k := range g.runs {
-		if g.inOrder(k) && g.runs[k].Outcome == Ran && !g.runs[k].Handler && g.waitsForAll(k, i) {
+		if g.inOrder(k) && g.runs[k].Outcome == Ran && !g.runs[k].Failing && g.waitsForAll(k, i) {
 			return true
 		}
 	}
