@@ -92,6 +92,7 @@ type comparison struct {
 	tekton          testmodel.TektonRun
 	runs            map[string][]unitRun // by the step's name
 	launched        map[string]int64     // starts of detached steps, by ID
+	unknown         []string             // containers that are neither a unit nor a helper
 }
 
 // unitRun is a container that ran a step.
@@ -113,7 +114,7 @@ func compare(sc scenario, p *drone.Pipeline, layout workspace.Layout) (*comparis
 		return c, c.checkNothingRuns()
 	}
 	c.expected = c.pipe.Play(c.deviations(sc))
-	for _, check := range []func(scenario) error{c.checkPlan, c.checkResult, c.checkOutcomes, c.checkOrder, c.checkState} {
+	for _, check := range []func(scenario) error{c.checkUnits, c.checkPlan, c.checkResult, c.checkOutcomes, c.checkOrder, c.checkState} {
 		if err := check(sc); err != nil {
 			return c, err
 		}
@@ -203,6 +204,7 @@ func (c *comparison) execute(sc scenario, k testmodel.Container) testmodel.Exit 
 	}
 	i := slices.IndexFunc(c.bundle.Units, func(u Unit) bool { return u.Task == k.Task && u.Container == k.Step.Name })
 	if i < 0 {
+		c.unknown = append(c.unknown, k.Task+"/"+k.Step.Name)
 		return testmodel.Exit{}
 	}
 	s := c.bundle.Units[i].Step
@@ -221,6 +223,34 @@ func (c *comparison) checkNothingRuns() error {
 	}
 	if c.drone.Failed {
 		return fmt.Errorf("nothing was translated, and Drone fails")
+	}
+	return nil
+}
+
+// checkUnits checks that the bundle's units are what is in the run, and where they say.
+func (c *comparison) checkUnits(scenario) error {
+	if len(c.unknown) > 0 {
+		return fmt.Errorf("containers that no unit has: %v", c.unknown)
+	}
+	spec := c.bundle.PipelineRun.Spec.PipelineSpec
+	there := map[[2]string]bool{} // by task, or name of a Pod, and container
+	for _, t := range slices.Concat(spec.Tasks, []v1.PipelineTask(spec.Finally)) {
+		for _, s := range t.TaskSpec.Steps {
+			there[[2]string{t.Name, s.Name}] = true
+		}
+		for _, s := range t.TaskSpec.Sidecars {
+			there[[2]string{t.Name, s.Name}] = true
+		}
+	}
+	for _, p := range c.bundle.Pods {
+		for _, s := range p.Spec.Containers {
+			there[[2]string{p.Name, s.Name}] = true
+		}
+	}
+	for _, u := range c.bundle.Units {
+		if !there[[2]string{u.Task + u.Pod, u.Container}] {
+			return fmt.Errorf("nothing runs the unit %+v of %q", u, u.Step.Name)
+		}
 	}
 	return nil
 }
