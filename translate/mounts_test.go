@@ -173,7 +173,7 @@ func TestPlacesOfFiles(t *testing.T) {
 		beside  []string
 	}{
 		{"a claim for each volume", workspace.Options{Claims: workspace.PerVolume},
-			map[string]string{"/drone/src": "claim source: ", "/v": "claim volume-v: "}, "source volume-v", nil},
+			map[string]string{"/drone/src": "claim source: source", "/v": "claim volume-v: volume-v"}, "source volume-v", nil},
 		{"an existing claim, in a folder of the run", workspace.Options{Existing: "mine"},
 			map[string]string{"/drone/src": "claim files: $(context.pipelineRun.uid)/source", "/v": "claim files: $(context.pipelineRun.uid)/volume-v"}, "files=mine", nil},
 		{"spread over nodes", workspace.Options{Spread: true},

@@ -77,7 +77,7 @@ func (d *Decision) placeVolumes(r Request, o Options) {
 		}
 		name, place := shared, Place{Claim: shared, SubPath: v.Name}
 		if o.Claims == PerVolume && o.Existing == "" {
-			name, place = v.Name, Place{Claim: v.Name}
+			name, place.Claim = v.Name, v.Name
 		}
 		d.Places[v.Name] = place
 		i := slices.IndexFunc(d.Claims, func(c Claim) bool { return c.Name == name })

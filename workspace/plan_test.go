@@ -84,7 +84,7 @@ func TestPlacesOfVolumes(t *testing.T) {
 		{rule: "on an existing claim are all files", options: Options{Layout: Chains, Existing: "mine"},
 			places: onShared, claims: files(Claim{Name: "files", Existing: "mine"}), oneNode: true},
 		{rule: "a claim for each volume", options: Options{Claims: PerVolume}, cluster: disabled, outside: []string{"cache"},
-			places: map[string]Place{"source": {Claim: "source"}, "cache": {Claim: "cache"}},
+			places: map[string]Place{"source": {Claim: "source", SubPath: "source"}, "cache": {Claim: "cache", SubPath: "cache"}},
 			claims: slices.Concat(files(Claim{Name: "source"}), files(Claim{Name: "cache", Beside: true}))},
 		{rule: "one pod needs no claim", options: Options{Layout: Pod}, cluster: clusterOf(""),
 			places: map[string]Place{"source": {}, "cache": {}}},
