@@ -103,7 +103,7 @@ type Request struct {
 // Place is where a volume lies.
 type Place struct {
 	// Claim is the name of one of the decision's claims; empty is a directory of the pod, in memory where Memory is set.
-	Claim   string
+	Claim string
 	// SubPath is where on the claim. It is never the claim's own folder, where more may be than the volume: lost+found of a
 	// new file system, the marks of detached steps.
 	SubPath string
