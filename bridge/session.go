@@ -9,6 +9,7 @@ import (
 	"time"
 
 	api "github.com/drone/drone-go/drone"
+	"go.uber.org/zap"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -132,7 +133,10 @@ func (ss *sessions) arm(ctx context.Context, s *session) error {
 	}
 	s.masker = logs.NewMasker(values...)
 	if s.entry.Ending == nil {
-		go ss.watch(s)
+		s.watching.Store(true)
+		go ss.ask(s, settleTime)
+		// The entry is the worker's, and changes.
+		go ss.watch(s, s.entry.Stage.BuildID, logging.FromContext(s.ctx).With(s.entry.Fields()...))
 	}
 	return nil
 }
@@ -142,12 +146,10 @@ func (ss *sessions) arm(ctx context.Context, s *session) error {
 const settleTime = 2 * time.Second
 
 // watch waits for the build to be cancelled.
-func (ss *sessions) watch(s *session) {
-	ctx, log := s.ctx, logging.FromContext(s.ctx).With(s.entry.Fields()...)
-	s.watching.Store(true)
-	go ss.ask(s, settleTime)
+func (ss *sessions) watch(s *session, buildID int64, log *zap.SugaredLogger) {
+	ctx := s.ctx
 	for {
-		err := ss.watcher.Watch(ctx, s.entry.Stage.BuildID)
+		err := ss.watcher.Watch(ctx, buildID)
 		switch {
 		case ctx.Err() != nil:
 			return
