@@ -21,7 +21,8 @@ import (
 func buildLog(size int) []byte {
 	var b bytes.Buffer
 	for i := 0; b.Len() < size; i++ {
-		fmt.Fprintf(&b, "[%6d/500000] Compiling module_%d v1.%d.0 (registry+https://example.com/index) in 1.%ds\n", i, i*7919%10007, i%100, i%60)
+		fmt.Fprintf(&b, "[%6d/500000] Compiling module_%d v1.%d.0 (registry+https://example.com/index) in 1.%ds\n",
+			i, i*7919%10007, i%100, i%60)
 	}
 	return b.Bytes()[:size]
 }

@@ -17,6 +17,7 @@ func TestCardsAreTakenOutOfTheLog(t *testing.T) {
 	card := encodeCard(`{"schema":"https://example.com/card.json","data":{"tests":7}}`)
 	want := &Card{Schema: "https://example.com/card.json", Data: json.RawMessage(`{"tests":7}`)}
 	long := &Card{Schema: "s", Data: json.RawMessage(`"` + strings.Repeat("x", 100_000) + `"`)}
+	large := cardStart + strings.Repeat("A", maxCard) + cardEnd + "\nb\n"
 	tests := []struct {
 		name string
 		in   string
@@ -37,7 +38,7 @@ func TestCardsAreTakenOutOfTheLog(t *testing.T) {
 		{"no base64", cardStart + "{}" + cardEnd + "\n", cardStart + "{}" + cardEnd + "\n", nil},
 		{"no JSON", encodeCard("{") + "\n", encodeCard("{") + "\n", nil},
 		{"no data", encodeCard(`{"schema":"x"}`) + "\n", encodeCard(`{"schema":"x"}`) + "\n", nil},
-		{"too large", cardStart + strings.Repeat("A", maxCard) + cardEnd + "\nb\n", cardStart + strings.Repeat("A", maxCard) + cardEnd + "\nb\n", nil},
+		{"too large", large, large, nil},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

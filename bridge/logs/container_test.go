@@ -165,7 +165,9 @@ func TestFollowDeliversEachLineOnceAndInOrder(t *testing.T) {
 			time.Sleep(time.Second)
 		}},
 		{"errors at first", func(n *fakeNode) {
-			n.fail(fault{open: errServer}, fault{open: errServer}, fault{open: errNotFound}, fault{open: errRefused}, fault{open: errReset})
+			for _, err := range []error{errServer, errServer, errNotFound, errRefused, errReset} {
+				n.fail(fault{open: err})
+			}
 			n.write(time.Now(), "a\n", "b\n")
 			time.Sleep(time.Minute)
 		}},
@@ -192,7 +194,8 @@ func TestFollowDeliversEachLineOnceAndInOrder(t *testing.T) {
 			n.write(time.Now(), "a\n", long[:16<<10], long[16<<10:32<<10], long[32<<10:], "\n", "b\n")
 		}},
 		{"a stream that breaks in the middle of a long line", func(n *fakeNode) {
-			n.fail(fault{after: 40 << 10, err: errReset}, fault{after: 20 << 10, err: errReset}, fault{after: 60 << 10, err: io.EOF})
+			n.fail(fault{after: 40 << 10, err: errReset}, fault{after: 20 << 10, err: errReset})
+			n.fail(fault{after: 60 << 10, err: io.EOF})
 			n.write(time.Now(), "a\n")
 			for part := range 5 {
 				n.write(time.Now(), long[part*pieceSize:][:pieceSize])
@@ -228,6 +231,7 @@ func TestFollowDeliversEachLineOnceAndInOrder(t *testing.T) {
 					test.play(node)
 					node.terminate()
 				}()
+				synctest.Wait() // The play has begun.
 				if err := node.container().Follow(t.Context(), got.deliver); err != nil {
 					t.Fatalf("Follow: %v", err)
 				}
@@ -248,12 +252,13 @@ func TestFollowDeliversEachLineOnceAndInOrder(t *testing.T) {
 
 // TestFollowSurvivesRandomFaults plays random logs with random faults.
 func TestFollowSurvivesRandomFaults(t *testing.T) {
-	for seed := range uint64(1500) {
+	for seed := range uint64(300) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				random := rand.New(rand.NewPCG(seed, 0))
 				node, got := newFakeNode(), &collector{}
 				node.endsWith = random.IntN(2) == 0
+				breaks := random.IntN(2) == 0 // Else, the clock may be set back; both at once is too much for Kubernetes.
 				rereads := random.IntN(2) == 0
 				go func() {
 					setBack := time.Duration(0)
@@ -263,6 +268,8 @@ func TestFollowSurvivesRandomFaults(t *testing.T) {
 						}
 						return time.Now().Add(-setBack)
 					}
+					node.write(now(), "first\n")
+					time.Sleep(time.Second)
 					for i := range random.IntN(60) {
 						text := fmt.Sprint("line ", i, strings.Repeat("x", random.IntN(40)))
 						if random.IntN(10) == 0 {
@@ -280,17 +287,19 @@ func TestFollowSurvivesRandomFaults(t *testing.T) {
 						case 1, 2, 3:
 							time.Sleep(time.Duration(random.IntN(1000)) * time.Millisecond)
 						case 4, 5:
+							if !breaks {
+								setBack += time.Duration(1100+random.IntN(10_000)) * time.Millisecond
+								continue
+							}
 							err := []error{errReset, io.ErrUnexpectedEOF, io.EOF}[random.IntN(3)]
 							node.fail(fault{after: random.IntN(3 * pieceSize), err: err})
 						case 6:
-							node.fail(fault{open: errServer})
+							if breaks {
+								node.fail(fault{open: errServer})
+							}
 						case 7:
 							if rereads {
 								node.readAgain()
-							}
-						case 8:
-							if random.IntN(3) == 0 {
-								setBack += time.Duration(random.IntN(60_000)) * time.Millisecond
 							}
 						}
 					}
@@ -347,15 +356,14 @@ func TestFollowGivesUp(t *testing.T) {
 		name  string
 		fault fault
 		words bool
-		after time.Duration // at least
-		most  time.Duration
+		after time.Duration // no earlier and not much later
 		want  string
 	}{
-		{name: "the pod is gone", fault: fault{open: errNotFound}, most: time.Second, want: "not found"},
-		{name: "the kubelet has no log", fault: fault{open: errRefused}, after: refusedTries, most: 20 * time.Second, want: "not available"},
-		{name: "the node does not answer", fault: fault{open: errServer}, after: lastTries, most: time.Minute, want: "connection refused"},
-		{name: "streams break at once", fault: fault{err: errReset}, after: lastTries, most: time.Minute, want: "reset by peer"},
-		{name: "words of the kubelet instead of a log", words: true, after: lastTries, most: time.Minute, want: kubelet},
+		{name: "the pod is gone", fault: fault{open: errNotFound}, want: "not found"},
+		{name: "the kubelet has no log", fault: fault{open: errRefused}, after: refusedTries, want: "not available"},
+		{name: "the node does not answer", fault: fault{open: errServer}, after: lastTries, want: "connection refused"},
+		{name: "streams break at once", fault: fault{err: errReset}, after: lastTries, want: "reset by peer"},
+		{name: "words of the kubelet instead of a log", words: true, after: lastTries, want: kubelet},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -376,8 +384,8 @@ func TestFollowGivesUp(t *testing.T) {
 				if err == nil || !strings.Contains(err.Error(), test.want) {
 					t.Errorf("Follow: %v, want an error with %q", err, test.want)
 				}
-				if took := time.Since(start); took < test.after || took > test.most {
-					t.Errorf("gave up after %v, want %v to %v", took, test.after, test.most)
+				if took := time.Since(start); took < test.after || took > 2*test.after+time.Second {
+					t.Errorf("gave up after %v, want %v or a little more", took, test.after)
 				}
 				if want := []string{"a\n", "half a"}; !cmp.Equal(got.lines, want) {
 					t.Errorf("lines %q, want %q", got.lines, want)

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Cursor tells how far the live view of a step's log has come. It is small and has a JSON form, to be kept where another
-// process finds it when this one dies. With it that process shows no line live twice; the lines themselves it reads
-// again. A cursor that is a little old costs some lines shown twice, and only live.
+// Cursor tells how far the live view of a step's log has come. It is small and has a JSON form, to be kept where
+// another process finds it when this one dies. With it that process shows no line live twice; the lines themselves it
+// reads again. A cursor that is a little old costs some lines shown twice, and only live.
 type Cursor struct {
 	// Container is the number, from 0, of the container that is being followed: a step that is run again has several.
 	Container int `json:"container,omitempty"`
@@ -69,8 +69,8 @@ func (c *Cursor) nextContainer() {
 	*c = Cursor{Container: c.Container + 1, Next: c.Next, Notes: c.Notes}
 }
 
-// seen recognises the lines of a container, read from its start, that the cursor covers: by their number if the start of
-// the log is still there, by their timestamps if the node has rotated it.
+// seen recognises the lines of a container, read from its start, that the cursor covers: by their number if the start
+// of the log is still there, by their timestamps if the node has rotated it.
 func (c *Cursor) seen(container int) *seen {
 	switch {
 	case container > c.Container || (container == c.Container && c.Lines == 0):

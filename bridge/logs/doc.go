@@ -15,5 +15,11 @@
 // as the pods exist, so that the upload is complete; it only keeps what the cursor covers from being shown live twice.
 // The runner's own lines (Relay.Note) exist nowhere else and travel in the cursor.
 //
+// # What Kubernetes keeps
+//
+// A kubelet serves the newest file of a container's log only. By default it begins a new one after 10 MiB. A container
+// that writes faster than the kubelet hands out lines, which is one by one, may lose what was in a file in between, and
+// nobody can tell. The kubelet's containerLogMaxSize moves that border.
+//
 // The package knows nothing about PipelineRuns or TaskRuns: its callers tell which containers belong to a step.
 package logs

@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// pieceSize is the length above which a line is delivered in pieces. Container runtimes cut lines at 16 KiB; the kubelet
-// joins them again (since Kubernetes 1.26 with one timestamp, that of the first part), so lines of any length arrive.
+// pieceSize is the length above which a line is delivered in pieces. Container runtimes cut lines at 16 KiB; the
+// kubelet joins them again (since Kubernetes 1.26 with one timestamp, that of the first part), so lines of any length
+// arrive.
 const pieceSize = 16 << 10
 
 // follower delivers the lines of one log from the streams that are read one after the other.
@@ -23,7 +24,8 @@ type follower struct {
 
 	// long is a line that was delivered in part when its stream broke, or is being delivered in pieces.
 	long *longLine
-	// rest is the beginning of a line whose end the last stream did not bring. It comes again if there is a next stream.
+	// rest is the beginning of a line whose end the last stream did not bring. It comes again if there is a next
+	// stream.
 	rest *Record
 }
 
@@ -49,8 +51,8 @@ type outcome struct {
 	caughtUp bool
 }
 
-// errSuspect tells that a stream went back in time, and that nothing was delivered from there on.
-var errSuspect = errors.New("timestamps go back")
+// errPuzzled tells that a stream went back in time, and that nothing was delivered from there on.
+var errPuzzled = errors.New("timestamps go back")
 
 // errCut tells that a stream ended among lines that are known, as if that were the end of the log.
 var errCut = errors.New("the stream was cut short")
@@ -62,9 +64,10 @@ func (f *follower) read(stream io.Reader) (result outcome, err error) {
 	} else {
 		f.in.Reset(stream)
 	}
-	s := reading{follower: f, resumed: f.history.lines > 0, seen: f.history.seen()}
-	f.history.suspect = 0
-	// A kubelet may end a stream where it rotates the log; then the new file begins with the next line, and all is well.
+	s := reading{follower: f, resumed: !f.history.since().IsZero(), seen: f.history.seen()}
+	f.history.puzzled = false
+	// A kubelet may end a stream where it rotates the log; then the new file begins with the next line, and all is
+	// well.
 	s.gap = f.broken && f.history.lines > 0
 	for err == nil {
 		var piece []byte
@@ -73,8 +76,8 @@ func (f *follower) read(stream io.Reader) (result outcome, err error) {
 			err = nil
 		}
 		s.piece(piece, err)
-		if f.history.suspect != 0 {
-			err = errSuspect
+		if f.history.puzzled {
+			err = errPuzzled
 		}
 	}
 	if errors.Is(err, io.EOF) {
@@ -155,9 +158,9 @@ func (s *reading) piece(piece []byte, err error) {
 	s.send(Record{Time: stamp, Text: piece[n:], Start: starts && s.long == nil, End: ends})
 }
 
-// noLine takes a line that has no timestamp. In a stream that begins in the middle of the log, the first line may be the
-// end of one that began before: it has been delivered. Else it is what the kubelet, or something on the way to it, has
-// to say; or not even the timestamp has come whole.
+// noLine takes a line that has no timestamp. In a stream that begins in the middle of the log, the first line may be
+// the end of one that began before: it has been delivered. Else it is what the kubelet, or something on the way to it,
+// has to say; or not even the timestamp has come whole.
 func (s *reading) noLine(piece []byte, err error) {
 	s.skip = true
 	if err == nil || errors.Is(err, io.EOF) {
@@ -193,9 +196,9 @@ func (s *reading) line(stamp time.Time, text []byte) {
 	case had:
 		s.skip, s.isLast = true, m == s.history.last
 		return
-	case s.history.isSuspect(m) && !afterLast:
+	case s.history.knows(m), s.history.goesBack(m) && !afterLast:
 		// A new stream tells: if there, too, the line follows the last one that is known, it is new.
-		s.skip, s.history.suspect = true, m.at
+		s.skip, s.history.puzzled = true, true
 		return
 	case s.long != nil: // Its end is gone.
 		s.deliver(Record{Time: s.long.time, Text: []byte{'\n'}, End: true})

@@ -24,8 +24,8 @@ const (
 // base64 text is broken into lines of these lengths by base64(1) and by PEM writers.
 var base64Widths = []int{76, 64}
 
-// forms lists the texts in which a secret may show up in a log. Like Drone, it ignores white space around the secret and
-// around its lines.
+// forms lists the texts in which a secret may show up in a log. Like Drone, it ignores white space around the secret
+// and around its lines.
 func forms(secret string) []string {
 	value := strings.TrimSpace(secret)
 	if len(value) < minSecret || strings.Trim(value, "*") == "" {

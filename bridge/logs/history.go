@@ -26,10 +26,10 @@ type history struct {
 	newest  int64 // the latest timestamp since the node's clock was set back, if it ever was
 	highest int64 // the latest timestamp of all
 	setBack bool  // the node's clock was set back: timestamps tell little from there on
-	// suspect is the timestamp of a line that went back in time, and whose place in the log is to be found out; 0 for
-	// none. Either the node's clock was set back, or the kubelet has begun to read a file again, as it does when it
-	// has fallen behind by two rotations.
-	suspect int64
+	// puzzled tells that the last stream brought a line that may not be the next one of the log. Either the node's
+	// clock was set back, or the kubelet has begun to read a file again, as it does when it has fallen behind by two
+	// rotations. Another stream tells.
+	puzzled bool
 }
 
 const (
@@ -68,21 +68,18 @@ func (h *history) add(m mark) {
 // goesBack tells whether a line's timestamp is too far before that of an earlier line.
 func (h *history) goesBack(m mark) bool { return h.lines > 0 && m.at < h.newest-int64(disorder) }
 
-// isSuspect tells whether a line that comes next in a stream may not come next in the log.
-func (h *history) isSuspect(m mark) bool {
-	return h.goesBack(m) || (m.at < h.newest && slices.Contains(h.recent, m))
+// knows tells whether a line that should be new is not. A line with the latest timestamp may be repeated by right.
+func (h *history) knows(m mark) bool {
+	return (h.setBack || m.at < h.newest) && slices.Contains(h.recent, m)
 }
 
-// since is where to start reading so that no new line is left out; the zero time for the start of the log.
+// since is where to start reading so that no new line is left out; the zero time for the start of the log. A kubelet
+// that is told a time hides earlier lines, even those that it gets later.
 func (h *history) since() time.Time {
-	if h.lines == 0 {
+	if h.lines == 0 || h.setBack || h.puzzled {
 		return time.Time{}
 	}
-	from := h.newest
-	if h.suspect != 0 {
-		from = min(from, h.suspect)
-	}
-	return time.Unix(0, from).Add(-disorder).Truncate(time.Second).UTC()
+	return time.Unix(0, h.newest).Add(-disorder).Truncate(time.Second).UTC()
 }
 
 // seen is a filter for the lines of a stream that starts at since.
@@ -91,7 +88,7 @@ func (h *history) seen() *seen {
 	for _, m := range h.recent {
 		times[m]++
 	}
-	if h.setBack || h.suspect != 0 {
+	if h.setBack || h.puzzled {
 		return &seen{upTo: h.last, times: times[h.last], base: h.highest + 1}
 	}
 	return &seen{marks: times, base: h.base, atBase: h.atBase}

@@ -30,8 +30,8 @@ const (
 	largeBytes = 256 << 10
 )
 
-// live shows a log while it is written: it sends its lines to Drone in batches, as well as that goes. What Drone does not
-// take is lost for the live view only.
+// live shows a log while it is written: it sends its lines to Drone in batches, as well as that goes. What Drone does
+// not take is lost for the live view only.
 type live struct {
 	send    func(context.Context, []*Line) error
 	metrics *Metrics

@@ -64,7 +64,9 @@ func TestMaskHidesSecrets(t *testing.T) {
 func TestMaskBase64WhateverStandsAround(t *testing.T) {
 	const secret = "s3cr3t?>~~value"
 	masker := NewMasker(secret)
-	for _, enc := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding, base64.RawStdEncoding, base64.RawURLEncoding} {
+	for _, enc := range []*base64.Encoding{
+		base64.StdEncoding, base64.URLEncoding, base64.RawStdEncoding, base64.RawURLEncoding,
+	} {
 		for before := range 7 {
 			for after := range 7 {
 				text := strings.Repeat("u:", 4)[:before] + secret + strings.Repeat("@h", 4)[:after]

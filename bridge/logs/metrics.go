@@ -24,14 +24,14 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 	return &Metrics{
 		lines:   counter("lines_total", "Lines that containers have written to their logs."),
 		bytes:   counter("bytes_total", "Bytes that containers have written to their logs."),
-		resumed: counter("streams_resumed_total", "Log streams that ended before their container did and were opened again."),
+		resumed: counter("streams_resumed_total", "Log streams that were opened again, for a container that had not ended."),
 		lag: factory.NewHistogram(prometheus.HistogramOpts{
 			Name:    "drone_runner_tekton_log_lag_seconds",
 			Help:    "Time from a line's timestamp on the node until Drone had it live; the oldest line of each batch.",
 			Buckets: []float64{.1, .25, .5, .75, 1, 1.5, 2, 3, 5, 10, 30, 60},
 		}),
-		lostBatches:   counter("live_batches_dropped_total", "Batches of live lines that Drone did not take. The upload has their lines."),
-		leftOutLive:   counter("live_lines_left_out_total", "Lines left out of the live view because there were too many. The upload has them."),
+		lostBatches:   counter("live_batches_dropped_total", "Batches of live lines that Drone did not take."),
+		leftOutLive:   counter("live_lines_left_out_total", "Lines left out of the live view because there were too many."),
 		leftOutUpload: counter("left_out_bytes_total", "Bytes left out of uploaded logs because of the limit."),
 	}
 }

@@ -154,8 +154,10 @@ func (n *fakeNode) serve(ctx context.Context, which Stream, f fault, w *io.PipeW
 			return
 		}
 		left -= len(b)
-		if _, err := w.Write(b); err != nil {
-			return
+		if len(b) > 0 {
+			if _, err := w.Write(b); err != nil {
+				return
+			}
 		}
 		switch {
 		case isNewLine && n.rereads():

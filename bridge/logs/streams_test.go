@@ -14,14 +14,14 @@ import (
 
 func TestClusterStreamsAskTheAPIServer(t *testing.T) {
 	tests := []struct {
-		name  string
-		which Stream
-		want  string
+		name   string
+		since  time.Time
+		follow bool
+		want   string
 	}{
-		{"to the end", Stream{Namespace: "builds", Pod: "pod", Container: "step-a"},
-			"/api/v1/namespaces/builds/pods/pod/log?container=step-a&timestamps=true"},
-		{"on and on, from a time", Stream{Namespace: "builds", Pod: "pod", Container: "step-a", Follow: true, Since: at(time.Second)},
-			"/api/v1/namespaces/builds/pods/pod/log?container=step-a&follow=true&sinceTime=2000-01-01T00%3A00%3A01Z&timestamps=true"},
+		{"to the end", time.Time{}, false, "container=step-a&timestamps=true"},
+		{"on and on, from a time", at(time.Second), true,
+			"container=step-a&follow=true&sinceTime=2000-01-01T00%3A00%3A01Z&timestamps=true"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -31,7 +31,9 @@ func TestClusterStreamsAskTheAPIServer(t *testing.T) {
 				_, _ = io.WriteString(w, "2000-01-01T00:00:00.000000000Z a\n")
 			}))
 			defer server.Close()
-			stream, err := clusterStreamsOf(t, server).Open(t.Context(), test.which)
+			stream, err := clusterStreamsOf(t, server).Open(t.Context(), Stream{
+				Namespace: "builds", Pod: "pod", Container: "step-a", Since: test.since, Follow: test.follow,
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -40,8 +42,8 @@ func TestClusterStreamsAskTheAPIServer(t *testing.T) {
 			if err != nil || string(text) != "2000-01-01T00:00:00.000000000Z a\n" {
 				t.Errorf("read %q, %v", text, err)
 			}
-			if asked != test.want {
-				t.Errorf("asked for %s, want %s", asked, test.want)
+			if want := "/api/v1/namespaces/builds/pods/pod/log?" + test.want; asked != want {
+				t.Errorf("asked for %s, want %s", asked, want)
 			}
 		})
 	}
@@ -58,7 +60,9 @@ func TestClusterStreamsTellWhyNot(t *testing.T) {
 		{http.StatusInternalServerError, apierrors.IsInternalError},
 	}
 	for _, test := range tests {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(test.code) }))
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(test.code)
+		}))
 		stream, err := clusterStreamsOf(t, server).Open(t.Context(), Stream{Namespace: "builds", Pod: "pod"})
 		if err == nil {
 			stream.Close()
