@@ -80,7 +80,7 @@ func TestOutcomes(t *testing.T) {
 			"success", []string{"a:success", "b:skipped"}},
 		{"always, after a failure", step("a", "") + step("b", "  when: {status: [failure, success]}\n"), map[string]behaviour{"a": {exit: 1}},
 			"failure", []string{"a:failure:1", "b:success"}},
-		{"exit code 78", step("a", "") + step("b", "") + step("c", "  when: {status: [failure]}\n"), map[string]behaviour{"a": {exit: 78}},
+		{"exit code 78", step("a", "") + step("b", "") + step("c", "  when: {status: [failure]}\n"), map[string]behaviour{"a": {exit: 78}, "c": {until: make(chan struct{})}},
 			"success", []string{"a:success:78", "b:skipped", "c:skipped"}},
 		{"failure: fast", step("z", "") + step("a", "  failure: fast\n  depends_on: [z]\n") + step("b", "  depends_on: [z]\n"),
 			map[string]behaviour{"a": {exit: 1}, "b": {until: make(chan struct{})}},

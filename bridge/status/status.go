@@ -140,6 +140,7 @@ func Of(q Question) Answer {
 	if a.Done = v.done() && !v.behind; a.Done {
 		v.finish(a.Steps)
 	}
+	v.forgiveHandlers(a.Steps)
 	a.End = v.end(a.Steps)
 	a.StopTasks = v.stop(a.Steps)
 	a.Status, a.ExitCode, a.Error = v.verdict(a.Steps)

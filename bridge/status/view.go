@@ -175,7 +175,7 @@ func (v *view) end(states []State) Cause {
 		switch {
 		case step.FailFast && (st.Status == api.StatusFailing || st.Status == api.StatusError):
 			return FailFast
-		case st.ExitCode == exitEarly && st.Status == api.StatusPassing && !step.Detached:
+		case isEarlyExit(st) && !step.Detached:
 			early = true
 		case step.Detached:
 		case st.Status == api.StatusRunning:
@@ -194,7 +194,7 @@ func (v *view) end(states []State) Cause {
 // none, since Tekton takes exit code 78 for one.
 func (v *view) stop(states []State) []string {
 	var tasks []string
-	early := slices.ContainsFunc(states, func(s State) bool { return s.ExitCode == exitEarly && s.Status == api.StatusPassing })
+	early := slices.ContainsFunc(states, isEarlyExit)
 	for i, st := range states {
 		for _, u := range v.Steps[i].Units {
 			tr := v.taskRuns[u.Task]
@@ -208,6 +208,21 @@ func (v *view) stop(states []State) []string {
 	}
 	return tasks
 }
+
+// forgiveHandlers takes back steps for failures that Tekton had begun to run on account of an exit code 78, and that were
+// stopped then: to Drone there was no failure.
+func (v *view) forgiveHandlers(states []State) {
+	if !slices.ContainsFunc(states, isEarlyExit) {
+		return
+	}
+	for i, st := range states {
+		if v.Steps[i].OnlyOnFailure && (st.Status == api.StatusKilled || st.Status == api.StatusError) {
+			states[i] = State{Status: api.StatusSkipped, Output: st.Output}
+		}
+	}
+}
+
+func isEarlyExit(s State) bool { return s.ExitCode == exitEarly && s.Status == api.StatusPassing }
 
 // shared reports whether another step, that has to run, is in the task.
 func (v *view) shared(task string, self int) bool {
