@@ -128,6 +128,17 @@ func TestNoCoscheduling(t *testing.T) {
 	spreads(t, "--access-mode=ReadWriteMany")
 }
 
+// There, no affinity assistant keeps the tasks of a run together, and a Pod beside them waits for none.
+func TestDetachedStepWithoutCoscheduling(t *testing.T) {
+	featureFlag(t, "coschedule", "disabled")
+	p := newPipeline(t, kube.namespace(t))
+	out, told, status := p.command("run", surrounded([]byte(claimYAML)), "--build-number=1")
+	if status != 0 || !strings.Contains(out, "cached 1") {
+		t.Errorf("it ends with %d:\n%s%s", status, out, told)
+	}
+	p.checkNothingRemains()
+}
+
 // featureFlag sets one of Tekton's for a test, which cannot be parallel to others.
 func featureFlag(t *testing.T, name, value string) {
 	t.Helper()
