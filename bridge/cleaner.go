@@ -92,6 +92,9 @@ func (c *cleaner) objects(ctx context.Context, e *journal.Entry) error {
 			return err
 		}
 	}
+	if err := removeClaims(ctx, c.clients, e.Namespace, e.Run); err != nil {
+		return err
+	}
 	if !beside && len(e.Steps) > 0 {
 		return nil
 	}

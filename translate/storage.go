@@ -107,7 +107,9 @@ func (s storage) binding(c workspace.Claim) v1.WorkspaceBinding {
 			ClaimName: s.objectName(c),
 		}}
 	}
-	return v1.WorkspaceBinding{Name: c.Name, VolumeClaimTemplate: &corev1.PersistentVolumeClaim{Spec: claimSpec(c)}}
+	// By the labels, the claim is found again.
+	meta := metav1.ObjectMeta{Labels: map[string]string{LabelManagedBy: ManagedBy, LabelRun: labelValue(s.run)}}
+	return v1.WorkspaceBinding{Name: c.Name, VolumeClaimTemplate: &corev1.PersistentVolumeClaim{ObjectMeta: meta, Spec: claimSpec(c)}}
 }
 
 // claimObject is a claim that is made beside the run.

@@ -51,6 +51,7 @@ var needed = []struct{ verb, group, resource string }{
 	{"list", "", "pods"}, {"watch", "", "pods"}, {"create", "", "pods"}, {"delete", "", "pods"}, {"get", "", "pods/log"},
 	{"create", "", "secrets"}, {"delete", "", "secrets"},
 	{"create", "", "services"}, {"create", "", "persistentvolumeclaims"},
+	{"list", "", "persistentvolumeclaims"}, {"patch", "", "persistentvolumeclaims"}, {"delete", "", "persistentvolumeclaims"},
 	{"list", "", "events"}, {"watch", "", "events"},
 }
 
