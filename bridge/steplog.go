@@ -78,7 +78,7 @@ func (l *stepLog) follow(o status.Output) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, known := range l.outputs {
-		if known.UID == o.UID && known.Container == o.Container {
+		if known.Pod == o.Pod && known.Container == o.Container && (o.UID == "" || known.UID == o.UID) {
 			if o.Terminated {
 				known.end()
 			}

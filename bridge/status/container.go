@@ -283,8 +283,10 @@ func (v *view) fromTaskRun(tr *v1.TaskRun, u Unit, last State) State {
 			if s.TerminationReason == "Skipped" {
 				return State{Status: api.StatusSkipped}
 			}
-			if st.Output = last.Output; st.Output != nil {
-				st.Output.Terminated = true
+			// Its log is there, even where what is known of the pod is older than that the container has run.
+			st.Output = &Output{Pod: tr.Status.PodName, Container: stepPrefix + u.Container, Terminated: true}
+			if last.Output != nil {
+				st.Output.UID = last.Output.UID
 			}
 			return v.explain(st, tr, nil)
 		}

@@ -103,7 +103,7 @@ type State struct {
 // Output is a container with a log.
 type Output struct {
 	Pod, Container string
-	UID            string // of the pod
+	UID            string // of the pod; empty where it is not known
 	Terminated     bool   // nothing more will come
 }
 

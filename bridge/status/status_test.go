@@ -380,3 +380,21 @@ func TestEvents(t *testing.T) {
 		}
 	}
 }
+
+// TestOutputWithoutThePod: the log of a step that the TaskRun knows to have ended is looked for, even if what is known of
+// its pod is from before it ran.
+func TestOutputWithoutThePod(t *testing.T) {
+	tr := task(yes, "Succeeded", func(tr *v1.TaskRun) {
+		tr.Status.Steps = []v1.StepState{{Name: "a", Container: "step-a", ContainerState: terminated(0, "Completed", "")}}
+	})
+	for _, pods := range [][]*corev1.Pod{nil, {pod(waiting("PodInitializing", ""))}} {
+		a := Of(Question{
+			Cluster: Cluster{Run: run(unknown, "Running"), TaskRuns: []*v1.TaskRun{tr}, Pods: pods},
+			Steps:   []Step{{Number: 1, Units: []Unit{{Task: "a", Container: "a"}}}}, Now: now,
+		})
+		o := a.Steps[0].Output
+		if a.Steps[0].Status != api.StatusPassing || o == nil || o.Pod != "pod" || o.Container != "step-a" || !o.Terminated {
+			t.Errorf("with %d pods: %s, output %+v", len(pods), a.Steps[0].Status, o)
+		}
+	}
+}
