@@ -157,13 +157,9 @@ func (l *lowering) pod(d *detached) *corev1.Pod {
 		},
 	}
 	command, args, dollar := l.commandLine(s)
-	vars, d2 := d.unit.env.list()
-	if dollar || d2 {
-		vars = slices.Insert(vars, 0, dollarEnv)
-	}
 	container := corev1.Container{
 		Name: d.unit.name, Image: s.Spec.Image, ImagePullPolicy: l.pullPolicy(s.Spec),
-		Command: command, Args: args, Env: vars, WorkingDir: l.workingDir(s),
+		Command: command, Args: args, Env: d.unit.env.list(nil, dollar), WorkingDir: l.workingDir(s),
 		SecurityContext: l.securityContext(s), Resources: l.resources(s.Spec),
 	}
 	for _, m := range d.unit.mounts {

@@ -9,10 +9,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// environment is the variables of one run of a step: texts by name, and references to secrets, which win over texts.
+// environment is the variables of one run of a step: the common ones, those that are its own and win over them, and
+// references to secrets, which win over texts.
 type environment struct {
-	texts   map[string]string
+	common  map[string]string // not changed: all steps have the same map
+	own     map[string]string
 	secrets map[string]*corev1.SecretKeySelector
+	// withoutEmpty is an environment without variables that are empty.
+	withoutEmpty bool
 }
 
 // commonVariables are the variables that Drone gives to every step of a pipeline, later ones winning: the runner's own,
@@ -30,28 +34,36 @@ func (p *Plan) commonVariables(o Options, failing bool) map[string]string {
 	return vars
 }
 
+// fixedVariables are those of the common variables that a step cannot change: the docker runner sets the variables of
+// build and stage once more when a step starts.
+func (p *Plan) fixedVariables(failing bool) map[string]string {
+	if p.Pipeline.IsKubernetes() {
+		return nil
+	}
+	return merged(p.Facts.buildVariables(failing), p.Facts.stageVariables(failing))
+}
+
 // environmentOf is the environment of a step that starts while the pipeline is, or is not, failing. A step's own
-// environment wins over the common variables, then come its settings and its secrets. The docker runner sets the
-// variables of build, stage and step again when a step starts, so that a step cannot change those there, and passes no
-// variable that is empty.
+// environment wins over the common variables, then come its settings and its secrets. The docker runner passes no variable
+// that is empty.
 func (l *lowering) environmentOf(s *Step, failing bool) environment {
-	docker := !l.plan.Pipeline.IsKubernetes()
-	env := environment{texts: maps.Clone(l.common[failing]), secrets: map[string]*corev1.SecretKeySelector{}}
+	env := environment{
+		common: l.common[failing], own: map[string]string{}, secrets: map[string]*corev1.SecretKeySelector{},
+		withoutEmpty: !l.plan.Pipeline.IsKubernetes(),
+	}
 	for name, v := range s.Spec.Environment {
+		_, fixed := l.fixed[failing][name]
 		switch {
 		case !l.isVariable(s.Spec.At(at("environment", name)), name):
 		case v == nil: // Drone drops a variable without a value.
 		case v.Secret != "":
 			env.secrets[name] = l.secrets.reference(v.Secret)
-		default:
-			env.texts[name] = v.Value
+		case !fixed:
+			env.own[name] = v.Value
 		}
 	}
-	own := map[string]string{"DRONE_STEP_NAME": s.Name, "DRONE_STEP_NUMBER": strconv.Itoa(s.Number)}
-	if docker {
-		own = merged(l.plan.Facts.buildVariables(failing), l.plan.Facts.stageVariables(failing), own)
-	}
-	maps.Copy(env.texts, own)
+	env.own["DRONE_STEP_NAME"] = s.Name
+	env.own["DRONE_STEP_NUMBER"] = strconv.Itoa(s.Number)
 	for key, v := range s.Spec.Settings {
 		switch {
 		case !l.isVariable(s.Spec.At(at("settings", key)), settingName(key)):
@@ -59,11 +71,11 @@ func (l *lowering) environmentOf(s *Step, failing bool) environment {
 		case v.Secret != "":
 			env.secrets[settingName(key)] = l.secrets.reference(v.Secret)
 		default:
-			env.texts[settingName(key)] = encodeSetting(v.Value)
+			env.own[settingName(key)] = encodeSetting(v.Value)
 		}
 	}
 	if s.Clone && l.options.Restricted { // its image's home belongs to root
-		env.texts["HOME"] = "/tekton/home"
+		env.own["HOME"] = "/tekton/home"
 	}
 	if l.givesNetrc(s) {
 		for name, key := range netrcVariables {
@@ -71,12 +83,6 @@ func (l *lowering) environmentOf(s *Step, failing bool) environment {
 				LocalObjectReference: corev1.LocalObjectReference{Name: l.options.Netrc}, Key: key,
 			}
 		}
-	}
-	for name := range env.secrets {
-		delete(env.texts, name)
-	}
-	if docker {
-		maps.DeleteFunc(env.texts, func(_, v string) bool { return v == "" })
 	}
 	return env
 }
@@ -101,42 +107,86 @@ func (l *lowering) givesNetrc(s *Step) bool {
 	return l.options.Netrc != "" && (s.Clone || !l.options.NetrcCloneOnly)
 }
 
-// list is the environment for a container, sorted by name. A text that Tekton would take for a reference needs a variable
-// that holds a dollar sign, which then comes first.
-func (e environment) list() (vars []corev1.EnvVar, dollar bool) {
-	for _, name := range slices.Sorted(maps.Keys(e.texts)) {
+// text is the value of a variable, where there is one that is no secret.
+func (e environment) text(name string) (string, bool) {
+	if e.secrets[name] != nil {
+		return "", false
+	}
+	v, ok := e.own[name]
+	if !ok {
+		v, ok = e.common[name]
+	}
+	return v, ok && !(v == "" && e.withoutEmpty)
+}
+
+// list is the environment for a container, sorted by name, without variables that are shared with the same value. A text
+// that Tekton would take for a reference needs a variable that holds a dollar sign, which then comes first; it does so too where the container's command needs it.
+func (e environment) list(shared map[string]string, dollar bool) []corev1.EnvVar {
+	var vars []corev1.EnvVar
+	add := func(name string) {
+		value, ok := e.text(name)
+		if same, isShared := shared[name]; !ok || isShared && same == value {
+			return
+		}
 		// Tekton's entrypoint replaces references to results of steps in the environment of the running process, where
 		// nothing can be escaped, and ends the step where there is no such result. Such a text, say in a commit's message,
 		// must not decide whether a build runs.
-		value, d := literal(stepResult.ReplaceAllString(e.texts[name], "$$ (steps."))
+		value, d := literal(strings.ReplaceAll(value, "$(steps.", "$ (steps."))
 		dollar = dollar || d
 		vars = append(vars, corev1.EnvVar{Name: name, Value: value})
 	}
-	for _, name := range slices.Sorted(maps.Keys(e.secrets)) {
-		vars = append(vars, corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{SecretKeyRef: e.secrets[name]}})
+	for name := range e.common {
+		if _, ok := e.own[name]; !ok {
+			add(name)
+		}
 	}
-	return vars, dollar
+	for name := range e.own {
+		add(name)
+	}
+	for name, key := range e.secrets {
+		vars = append(vars, corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{SecretKeyRef: key}})
+	}
+	slices.SortFunc(vars, func(a, b corev1.EnvVar) int { return strings.Compare(a.Name, b.Name) })
+	if dollar {
+		vars = slices.Insert(vars, 0, dollarEnv)
+	}
+	return vars
 }
 
-// without is the environment less the variables that every step has with the same value.
-func (e environment) without(shared map[string]string) environment {
-	texts := maps.Clone(e.texts)
-	maps.DeleteFunc(texts, func(name, value string) bool {
-		v, ok := shared[name]
-		return ok && v == value
-	})
-	return environment{texts: texts, secrets: e.secrets}
-}
-
-// sharedBy is the common variables that all environments have with the same value. They are written once for the whole
+// sharedVariables are the common variables that all steps have with the same value. They are written once for the whole
 // run: a hundred variables in each of a hundred steps would not fit into one object.
-func sharedBy(common map[string]string, all []environment) map[string]string {
-	shared := maps.Clone(common)
-	for _, e := range all {
-		maps.DeleteFunc(shared, func(name, value string) bool {
-			v, ok := e.texts[name]
-			return !ok || v != value
-		})
+func (l *lowering) sharedVariables() map[string]string {
+	shared := maps.Clone(l.common[false])
+	keep := func(name string, value string, ok bool) {
+		if !ok || shared[name] != value {
+			delete(shared, name)
+		}
+	}
+	failing := false
+	for _, u := range l.units {
+		failing = failing || u.failing
+		for name := range u.env.own {
+			v, ok := u.env.text(name)
+			keep(name, v, ok)
+		}
+		for name := range u.env.secrets {
+			delete(shared, name)
+		}
+	}
+	for name, value := range shared {
+		if value == "" && !l.plan.Pipeline.IsKubernetes() {
+			delete(shared, name)
+		} else if failing {
+			v, ok := l.common[true][name]
+			keep(name, v, ok)
+		}
+	}
+	if l.podsAreSidecars() {
+		// Only when a step of the one pod starts is the state known. Tekton puts the variables that all pods share behind a
+		// step's own, so they would win over it.
+		for _, name := range statusVariables {
+			delete(shared, name)
+		}
 	}
 	return shared
 }

@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"math/big"
 	"slices"
 
 	"github.com/drone-tekton/drone-runner-tekton/translate/drone"
@@ -68,29 +69,23 @@ func withoutImplied(steps []*Step) []*Step {
 	if len(steps) < 2 {
 		return steps
 	}
-	implied := map[*Step]bool{}
+	var implied big.Int
 	for _, s := range steps {
-		for _, before := range allBefore(s) {
-			implied[before] = true
-		}
+		implied.Or(&implied, &s.before)
 	}
-	return slices.DeleteFunc(steps, func(s *Step) bool { return implied[s] })
+	return slices.DeleteFunc(steps, func(s *Step) bool { return implied.Bit(s.index) == 1 })
 }
 
-// allBefore is every step that a step waits for, directly or not.
-func allBefore(s *Step) []*Step {
-	var all []*Step
-	seen := map[*Step]bool{}
-	var visit func(*Step)
-	visit = func(s *Step) {
+// findBefore tells each step which steps it waits for, directly or not. A step comes after those that it waits for.
+func findBefore(steps []*Step) {
+	for _, s := range steps {
+		s.before = big.Int{}
 		for _, n := range s.Needs {
-			if !seen[n] {
-				seen[n] = true
-				all = append(all, n)
-				visit(n)
-			}
+			s.before.Or(&s.before, &n.before)
+			s.before.SetBit(&s.before, n.index, 1)
 		}
 	}
-	visit(s)
-	return all
 }
+
+// waitsFor reports whether a step waits for another, directly or not.
+func (s *Step) waitsFor(other *Step) bool { return s.before.Bit(other.index) == 1 }

@@ -54,13 +54,6 @@ func (l *lowering) handlerSteps() []*Step {
 // over once its turn has come and nothing had failed, and what fails later is not for it. Steps that wait for others of
 // them tell nothing more.
 func (l *lowering) passedBy() map[*Step][]*Step {
-	before := map[*Step]map[*Step]bool{}
-	for _, s := range l.plan.Steps {
-		before[s] = map[*Step]bool{}
-		for _, b := range allBefore(s) {
-			before[s][b] = true
-		}
-	}
 	passed := map[*Step][]*Step{}
 	for _, h := range l.handlerSteps() {
 		if runsInOrder(h) {
@@ -68,8 +61,8 @@ func (l *lowering) passedBy() map[*Step][]*Step {
 		}
 		needs := nearest(h, l.isTask)
 		for _, s := range l.plan.Steps {
-			waitsForAll := !slices.ContainsFunc(needs, func(n *Step) bool { return !before[s][n] })
-			told := slices.ContainsFunc(passed[h], func(p *Step) bool { return before[s][p] })
+			waitsForAll := !slices.ContainsFunc(needs, func(n *Step) bool { return !s.waitsFor(n) })
+			told := slices.ContainsFunc(passed[h], s.waitsFor)
 			if l.isTask(s) && waitsForAll && !told {
 				passed[h] = append(passed[h], s)
 			}
@@ -96,9 +89,9 @@ func ordered(steps []*Step) [][]*Step {
 		group[s] = i
 	}
 	for _, s := range steps {
-		for _, before := range allBefore(s) {
-			g, ok := group[before]
-			if !ok || g == group[s] {
+		for _, before := range steps {
+			g := group[before]
+			if g == group[s] || !s.waitsFor(before) {
 				continue
 			}
 			from, to := max(g, group[s]), min(g, group[s])

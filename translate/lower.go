@@ -20,6 +20,7 @@ type lowering struct {
 	diags   *diag.List
 
 	common  map[bool]map[string]string // the variables of every step, by whether the pipeline is failing
+	fixed   map[bool]map[string]string // those that a step cannot change
 	volumes *volumes
 	secrets *secretKeys
 	storage storage
@@ -80,6 +81,7 @@ func lower(p *Plan, o Options, diags *diag.List) *Bundle {
 			false: p.commonVariables(o, false),
 			true:  p.commonVariables(o, true),
 		},
+		fixed:   map[bool]map[string]string{false: p.fixedVariables(false), true: p.fixedVariables(true)},
 		volumes: newVolumes(p.Pipeline),
 		secrets: &secretKeys{secret: o.SecretName, keys: map[string]string{}},
 		name:    runName(p.Facts, p.Pipeline, o),
@@ -273,19 +275,7 @@ func (l *lowering) newUnit(s *Step, failing bool, mounts []mount) *unit {
 
 // bundle puts the objects together.
 func (l *lowering) bundle() *Bundle {
-	var all []environment
-	for _, u := range l.units {
-		all = append(all, u.env)
-	}
-	shared := sharedBy(l.common[false], all)
-	if l.podsAreSidecars() {
-		// Only when a step of the one pod starts is the state known. Tekton puts the variables that all pods share behind a
-		// step's own, so they would win over it.
-		for _, name := range statusVariables {
-			delete(shared, name)
-		}
-	}
-
+	shared := l.sharedVariables()
 	run := &v1.PipelineRun{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "tekton.dev/v1", Kind: "PipelineRun"},
 		ObjectMeta: l.objectMeta(),

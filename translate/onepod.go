@@ -61,7 +61,7 @@ func (l *lowering) groupAll(mounts map[*Step][]mount) {
 		if s.Detached {
 			continue
 		}
-		if previous != nil && !slices.Contains(allBefore(s), previous) {
+		if previous != nil && !s.waitsFor(previous) {
 			parallel = true
 		}
 		previous = s
@@ -170,13 +170,9 @@ func (l *lowering) addSidecars(spec *v1.TaskSpec, units []*unit) {
 	for _, d := range l.pods {
 		s := d.unit.step
 		command, args, dollar := l.commandLine(s)
-		vars, d2 := d.unit.env.list()
-		if dollar || d2 {
-			vars = slices.Insert(vars, 0, dollarEnv)
-		}
 		sidecar := v1.Sidecar{
 			Name: d.unit.name, Image: s.Spec.Image, ImagePullPolicy: l.pullPolicy(s.Spec),
-			Command: command, Args: args, Env: vars, WorkingDir: l.workingDir(s),
+			Command: command, Args: args, Env: d.unit.env.list(nil, dollar), WorkingDir: l.workingDir(s),
 			SecurityContext: l.securityContext(s), ComputeResources: l.resources(s.Spec),
 		}
 		for _, m := range d.unit.mounts {
@@ -211,12 +207,11 @@ func (l *lowering) gateSidecar(spec *v1.TaskSpec, units []*unit, sidecar *v1.Sid
 	sidecar.Args[0] = wait + sidecar.Args[0]
 
 	last := -1 // the last of the steps that it waits for
-	before := allBefore(s)
 	index := func(u *unit) int {
 		return slices.IndexFunc(spec.Steps, func(st v1.Step) bool { return st.Name == u.name })
 	}
 	for _, u := range units {
-		if slices.Contains(before, u.step) {
+		if s.waitsFor(u.step) {
 			last = max(last, index(u))
 		}
 	}

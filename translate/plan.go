@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"math/big"
 	"slices"
 	"time"
 
@@ -42,7 +43,8 @@ type Step struct {
 	// Spec is the step as written; for clone it is made up.
 	Spec *drone.Step
 
-	index int // its place in the plan
+	index  int     // its place in the plan
+	before big.Int // the steps that it waits for, directly or not, as bits by index
 }
 
 // SourcePath is where the source lies in every step.
@@ -59,6 +61,7 @@ func plan(p *drone.Pipeline, f Facts, o Options) *Plan {
 	pl := &Plan{Pipeline: p, Facts: f, Source: sourcePath(p), Timeout: o.timeout(f)}
 	all := assemble(p, f, o)
 	wireNeeds(all, dependencies(p))
+	findBefore(all)
 
 	exists := func(s *Step) bool { return s.Policy != Never }
 	needs := map[*Step][]*Step{}
@@ -76,6 +79,7 @@ func plan(p *drone.Pipeline, f Facts, o Options) *Plan {
 		s.ID = ids.unique(s.Name)
 		pl.Steps = append(pl.Steps, s)
 	}
+	findBefore(pl.Steps)
 	return pl
 }
 

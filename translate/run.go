@@ -153,10 +153,7 @@ func (l *lowering) taskRunTemplate(shared map[string]string) v1.PipelineTaskRunT
 	if l.storage.decision.AnyNode {
 		template.TopologySpreadConstraints = l.spreadOverNodes()
 	}
-	vars, dollar := environment{texts: shared}.list()
-	if dollar {
-		vars = slices.Insert(vars, 0, dollarEnv)
-	}
+	vars := environment{own: shared}.list(nil, false)
 	if p.IsKubernetes() {
 		vars = append(vars, corev1.EnvVar{Name: "KUBERNETES_NODE", ValueFrom: &corev1.EnvVarSource{
 			FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "spec.nodeName"},

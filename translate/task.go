@@ -133,11 +133,7 @@ func (l *lowering) step(u *unit, shared map[string]string) v1.Step {
 	}
 	var dollar bool
 	s.Command, s.Args, dollar = l.commandLine(u.step)
-	vars, d := u.env.without(shared).list()
-	if dollar || d {
-		vars = slices.Insert(vars, 0, dollarEnv)
-	}
-	s.Env = vars
+	s.Env = u.env.list(shared, dollar)
 	return s
 }
 
