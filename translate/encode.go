@@ -6,28 +6,20 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/yaml"
 )
 
 // YAML writes objects as documents of one stream, as kubectl reads them.
 func YAML(objects []runtime.Object) ([]byte, error) {
-	var out bytes.Buffer
+	var out yamlWriter
 	for i, o := range objects {
 		m, err := plain(o)
 		if err != nil {
 			return nil, err
 		}
-		text, err := yaml.Marshal(m)
-		if err != nil {
-			return nil, fmt.Errorf("writing YAML: %w", err)
-		}
 		if i > 0 {
 			out.WriteString("---\n")
 		}
-		out.Write(text)
-		if !bytes.HasSuffix(text, []byte("\n")) {
-			out.WriteByte('\n')
-		}
+		out.mapping(m, "")
 	}
 	return out.Bytes(), nil
 }

@@ -1,0 +1,166 @@
+package translate
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// yamlWriter writes plain values (maps, lists, texts, numbers) as YAML in the style of kubectl, for readers of YAML 1.1
+// and 1.2 alike. A general library takes ten times as long for a pipeline of some hundred steps, and breaks scripts into
+// quoted texts where it could keep their lines.
+type yamlWriter struct{ bytes.Buffer }
+
+const yamlIndent = "  "
+
+// mapping writes the entries of a map, sorted by key. The first stands where the writer is, the others on lines of their
+// own behind the indentation.
+func (w *yamlWriter) mapping(m map[string]any, indent string) {
+	for i, key := range slices.Sorted(maps.Keys(m)) {
+		if i > 0 {
+			w.WriteString(indent)
+		}
+		w.text(key, "")
+		w.WriteByte(':')
+		switch v := m[key].(type) {
+		case map[string]any:
+			if len(v) > 0 {
+				w.WriteString("\n" + indent + yamlIndent)
+				w.mapping(v, indent+yamlIndent)
+				continue
+			}
+		case []any:
+			if len(v) > 0 {
+				w.WriteString("\n" + indent)
+				w.list(v, indent)
+				continue
+			}
+		}
+		w.WriteByte(' ')
+		w.scalar(m[key], indent+yamlIndent)
+	}
+}
+
+// list writes the items of a list, the first where the writer is.
+func (w *yamlWriter) list(l []any, indent string) {
+	for i, item := range l {
+		if i > 0 {
+			w.WriteString(indent)
+		}
+		w.WriteString("- ")
+		w.value(item, indent+yamlIndent)
+	}
+}
+
+func (w *yamlWriter) value(v any, indent string) {
+	switch v := v.(type) {
+	case map[string]any:
+		if len(v) > 0 {
+			w.mapping(v, indent)
+			return
+		}
+	case []any:
+		if len(v) > 0 {
+			w.list(v, indent)
+			return
+		}
+	}
+	w.scalar(v, indent)
+}
+
+// scalar writes a value of one line, or a text of several behind the indentation, and ends the line.
+func (w *yamlWriter) scalar(v any, indent string) {
+	switch v := v.(type) {
+	case nil:
+		w.WriteString("null")
+	case bool:
+		w.WriteString(strconv.FormatBool(v))
+	case int64:
+		w.WriteString(strconv.FormatInt(v, 10))
+	case float64:
+		w.WriteString(strconv.FormatFloat(v, 'g', -1, 64))
+	case map[string]any:
+		w.WriteString("{}")
+	case []any:
+		w.WriteString("[]")
+	case string:
+		w.text(v, indent)
+	}
+	w.WriteByte('\n')
+}
+
+// text writes a text: as it is where no reader takes it for something else, else line by line where it has several, else
+// in quotes.
+func (w *yamlWriter) text(s, indent string) {
+	switch {
+	case isPlain(s):
+		w.WriteString(s)
+	case indent != "" && isBlock(s):
+		w.block(s, indent)
+	default:
+		// Go's escapes of characters that do not show are YAML's too.
+		w.WriteString(strconv.Quote(s))
+	}
+}
+
+// block writes a text line by line. The sign behind the bar says how many line ends there are at its end.
+func (w *yamlWriter) block(s, indent string) {
+	body := strings.TrimSuffix(s, "\n")
+	switch {
+	case body == s:
+		w.WriteString("|-")
+	case strings.HasSuffix(body, "\n"):
+		w.WriteString("|+")
+	default:
+		w.WriteString("|")
+	}
+	for line := range strings.SplitSeq(body, "\n") {
+		w.WriteByte('\n')
+		if line != "" {
+			w.WriteString(indent + line)
+		}
+	}
+}
+
+// isBlock reports whether a text of several lines can stand line by line: it begins with a visible character, which tells
+// its indentation, and holds none that YAML wants escaped.
+func isBlock(s string) bool {
+	if !strings.Contains(s, "\n") || strings.HasPrefix(s, " ") || strings.HasPrefix(s, "\n") || strings.HasPrefix(s, "\t") {
+		return false
+	}
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		return r != '\n' && r != '\t' && r != ' ' && (!unicode.IsPrint(r) || r == unicode.ReplacementChar)
+	})
+}
+
+// isPlain reports whether a text needs no quotes: one line of ASCII that begins with a letter, a slash or a digit, holds
+// nothing that ends it, and is no word or number of YAML.
+func isPlain(s string) bool {
+	if s == "" || strings.HasSuffix(s, " ") || strings.HasSuffix(s, ":") || strings.Contains(s, ": ") || strings.Contains(s, " #") {
+		return false
+	}
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	switch c := s[0]; {
+	case c >= '0' && c <= '9':
+		// Numbers and times have digits, signs, and few letters: none of these.
+		return strings.ContainsAny(s, "ghijklmnpqrsuvwyGHIJKLMNPQRSUVWY")
+	case c == '/' || c == '_':
+		return true
+	case c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z':
+		return len(s) > len("false") || !yamlWords[strings.ToLower(s)]
+	default:
+		return false
+	}
+}
+
+// yamlWords are texts that YAML 1.1 takes for truth values or for nothing.
+var yamlWords = map[string]bool{
+	"y": true, "n": true, "yes": true, "no": true, "on": true, "off": true, "true": true, "false": true, "null": true,
+}
