@@ -106,8 +106,9 @@ func (c *cluster) namespace(t *testing.T) string {
 	return ns.Name
 }
 
-// create puts an object into a namespace, as kubectl create does.
-func (c *cluster) create(t *testing.T, namespace string, o *unstructured.Unstructured) *unstructured.Unstructured {
+// create puts an object into a namespace, as kubectl create does. With metav1.DryRunAll the server only says whether it
+// would take it.
+func (c *cluster) create(t *testing.T, namespace string, o *unstructured.Unstructured, dryRun ...string) *unstructured.Unstructured {
 	t.Helper()
 	kind := o.GroupVersionKind()
 	mapping, err := c.mapper.RESTMapping(kind.GroupKind(), kind.Version)
@@ -115,7 +116,7 @@ func (c *cluster) create(t *testing.T, namespace string, o *unstructured.Unstruc
 		t.Fatalf("finding the resource of %s: %v", kind, err)
 	}
 	for {
-		created, err := c.objects.Resource(mapping.Resource).Namespace(namespace).Create(t.Context(), o, metav1.CreateOptions{})
+		created, err := c.objects.Resource(mapping.Resource).Namespace(namespace).Create(t.Context(), o, metav1.CreateOptions{DryRun: dryRun})
 		if apierrors.IsTooManyRequests(err) {
 			continue // the client has waited as long as the server asked
 		}

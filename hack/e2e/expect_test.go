@@ -31,6 +31,7 @@ const (
 	success = "success" // it ended with exit code 0
 	failure = "failure" // it ended with another exit code, which is to be named; an ignored failure is one, too
 	broken  = "error"   // it could not be started
+	killed  = "killed"  // it was ended because the pipeline took too long
 	skipped = "skipped" // Drone lists it and does not run it
 	absent  = "absent"  // to Drone's server it does not exist
 	// detached is a service or a detached step, which runs until the pipeline ends.
@@ -75,7 +76,7 @@ func parseExpectation(text []byte) (expectation, error) {
 		return e, fmt.Errorf("rule and result (success or failure) are needed")
 	}
 	for name, s := range e.Steps {
-		if !slices.Contains([]string{success, failure, broken, skipped, absent, detached}, s.Outcome) {
+		if !slices.Contains([]string{success, failure, broken, killed, skipped, absent, detached}, s.Outcome) {
 			return e, fmt.Errorf("step %q has no outcome that is known: %q", name, s.Outcome)
 		}
 		if (s.Outcome == failure) != (s.Exit != 0) {

@@ -165,6 +165,8 @@ func stepState(tr *v1.TaskRun, name string) *observation {
 		return &observation{outcome: skipped}
 	case state.TerminationReason == "TaskRunImagePullFailed":
 		return &observation{outcome: broken, runs: 1}
+	case state.TerminationReason == "TaskRunCancelled" || state.TerminationReason == "TaskRunTimeout":
+		return &observation{outcome: killed, runs: 1}
 	case end.ExitCode != 0:
 		found.outcome = failure
 	}

@@ -83,6 +83,22 @@ func claimExpectation(build string) expectation {
 	}
 }
 
+// A pipeline of hundreds of steps is taken by the API server, Tekton's webhook and the store.
+func TestManySteps(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString("kind: pipeline\ntype: docker\nname: default\nsteps:\n")
+	for i := range 300 {
+		fmt.Fprintf(&b, "- name: step %d\n  image: busybox:1.36\n  commands:\n  - echo %d\n  - make target-%d\n", i, i, i)
+	}
+	p := newPipeline(t, kube.namespace(t))
+	for _, layout := range []string{"steps", "chains", "pod"} {
+		for _, o := range p.convert([]byte(b.String()), "--layout="+layout) {
+			kube.create(t, p.namespace, o, metav1.DryRunAll)
+		}
+	}
+}
+
 // Runs of one pipeline at the same time, in one namespace, have their own files and their own services.
 func TestRunsAtOnce(t *testing.T) {
 	t.Parallel()
@@ -91,6 +107,9 @@ func TestRunsAtOnce(t *testing.T) {
 	for _, build := range []string{"1", "2"} {
 		runs[build] = p.start(surrounded([]byte(claimYAML)), "--build-number="+build)
 	}
+	// Pipelines of one file are runs like any others.
+	other := strings.Replace(claimYAML, "name: default", "name: other", 1)
+	runs["3"] = p.start(surrounded([]byte(claimYAML+"---"+other)), "--build-number=3", "--pipeline=other")
 	for build, run := range runs {
 		p.check(run, claimExpectation(build))
 	}
