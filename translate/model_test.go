@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	api "github.com/drone/drone-go/drone"
@@ -56,8 +57,7 @@ func TestGeneratedPipelinesRunAsInDrone(t *testing.T) {
 // -rapid.seed choose others.
 func checkScenarios(t *testing.T, scenarios int, property func(*rapid.T)) {
 	t.Helper()
-	given := map[string]bool{}
-	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	given := givenFlags()
 	set := func(name, value string) {
 		if given[name] {
 			return
@@ -81,6 +81,13 @@ func checkScenarios(t *testing.T, scenarios int, property func(*rapid.T)) {
 	t.Logf("to repeat: go test -run '^%s$' -rapid.seed=%s", t.Name(), flag.Lookup("rapid.seed").Value)
 	rapid.Check(t, property)
 }
+
+// givenFlags are the flags of the command line. Setting one in a test makes it look like them, hence the once.
+var givenFlags = sync.OnceValue(func() map[string]bool {
+	given := map[string]bool{}
+	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	return given
+})
 
 // comparison is a scenario in one layout, in Drone and in Tekton.
 type comparison struct {
