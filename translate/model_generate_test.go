@@ -217,11 +217,11 @@ func (g *generator) step() scenarioStep {
 	}
 	g.taken[s.Name] = true
 	switch n := g.number(0, 99, "policy"); {
-	case n < 55:
+	case n < 50:
 		s.Policy = testmodel.OnSuccess
-	case n < 73:
+	case n < 70:
 		s.Policy = testmodel.Always
-	case n < 91:
+	case n < 92:
 		s.Policy = testmodel.OnFailure
 	default:
 		s.Policy = testmodel.Never
@@ -237,7 +237,7 @@ func (g *generator) step() scenarioStep {
 			s.DependsOn = append(s.DependsOn, before)
 		}
 	}
-	s.Step = g.outcome(s.Step, 20)
+	s.Step = g.outcome(s.Step, 24)
 	s.Ignore = g.chance(15, "ignore")
 	s.body = body(g.number(0, 2, "body"))
 	s.temp = g.chance(10, "temp")
