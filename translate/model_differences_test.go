@@ -66,7 +66,8 @@ func (c *comparison) differences() (map[string][]difference, error) {
 		case d.Outcome == testmodel.Skipped && e.Outcome == testmodel.Ran && c.follows()[name] != "":
 			add(chainGoesOn)
 		case d.Outcome != e.Outcome, d.Failing != e.Failing:
-			return found, fmt.Errorf("%q: %v (failing: %v) in Drone, %v (failing: %v) here", name, d.Outcome, d.Failing, e.Outcome, e.Failing)
+			return found, fmt.Errorf("%q: %v (failing: %v) in Drone, %v (failing: %v) here", name, d.Outcome, d.Failing,
+				e.Outcome, e.Failing)
 		case d.Outcome == testmodel.Ran:
 			if err := c.stateDifferences(d, e, add); err != nil {
 				return found, err
@@ -187,7 +188,8 @@ func (t *tally) table() string {
 	fmt.Fprintln(w, "  ")
 	row("steps compared", t.steps)
 	for _, what := range []difference{
-		handlerWaits, handlerTooEarly, chainGoesOn, podWaits, podDecides, failedMeanwhile, failedHandler, failedToStart, failedTask, failedInPod,
+		handlerWaits, handlerTooEarly, chainGoesOn, podWaits, podDecides, failedMeanwhile, failedHandler,
+		failedToStart, failedTask, failedInPod,
 		serviceAtOnce, detachedHandler,
 	} {
 		row(string(what), t.counts[what])
@@ -316,7 +318,8 @@ func TestDifferencesFromDrone(t *testing.T) {
 			// To Drone, notify starts when test has failed; here after build has, too.
 			name: "failed in pod", layout: workspace.Pod,
 			sc: scenario{clone: clone, steps: []scenarioStep{
-				step("build", 100, fails), step("test", 10, always, fails, dependsOn("clone")), step("notify", 1, onFailure, dependsOn("test")),
+				step("build", 100, fails), step("test", 10, always, fails, dependsOn("clone")),
+				step("notify", 1, onFailure, dependsOn("test")),
 			}},
 			want: map[string][]difference{"test": {podDecides}, "notify": {podWaits, failedInPod}},
 		},
@@ -358,8 +361,9 @@ func TestDifferencesFromDrone(t *testing.T) {
 	}
 }
 
-// TestStepThatCannotStartTakesItsTaskWithIt shows a difference that generated pipelines leave out, because what becomes of
-// the other steps depends on when the cluster finds out: steps that share a pod fail together if one cannot be started.
+// TestStepThatCannotStartTakesItsTaskWithIt shows a difference that generated pipelines leave out, because what
+// becomes of the other steps depends on when the cluster finds out: steps that share a pod fail together if one
+// cannot be started.
 func TestStepThatCannotStartTakesItsTaskWithIt(t *testing.T) {
 	clone := &testmodel.Step{Name: "clone", Duration: 1}
 	for _, tt := range []struct {
@@ -367,7 +371,8 @@ func TestStepThatCannotStartTakesItsTaskWithIt(t *testing.T) {
 		steps  []scenarioStep
 		lost   string // runs in Drone, and not here
 	}{
-		{workspace.Steps, []scenarioStep{step("test", 1, fails), step("cleanup", 1, onFailure, isBroken), step("notify", 1, onFailure)}, "notify"},
+		{workspace.Steps, []scenarioStep{step("test", 1, fails), step("cleanup", 1, onFailure, isBroken),
+			step("notify", 1, onFailure)}, "notify"},
 		{workspace.Pod, []scenarioStep{step("test", 1, isBroken), step("notify", 1, onFailure)}, "notify"},
 	} {
 		sc := scenario{clone: clone, steps: tt.steps, validated: true}

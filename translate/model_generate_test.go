@@ -52,8 +52,8 @@ func (sc scenario) pipeline() testmodel.Pipeline {
 	return p
 }
 
-// startable is the scenario with steps that fail in place of those that cannot be started. What becomes of the other steps
-// of a pod then depends on when the cluster finds out.
+// startable is the scenario with steps that fail in place of those that cannot be started. What becomes of the other
+// steps of a pod then depends on when the cluster finds out.
 func (sc scenario) startable() scenario {
 	sc.steps = slices.Clone(sc.steps)
 	for i := range sc.steps {
@@ -147,22 +147,28 @@ func quoted(v any) string {
 // conditions are ways to write each policy, for a build of a push to main.
 var conditions = map[testmodel.Policy][]string{
 	testmodel.OnSuccess: {"", "status: [success]", "status: {exclude: [failure]}", "status: [changed]", "event: push"},
-	testmodel.OnFailure: {"status: [failure]", "status: failure", "status: {exclude: [success]}", "status: [failure, killed]"},
-	testmodel.Always:    {"status: [success, failure]", "status: {include: [failure, success]}", "status: {exclude: [killed]}"},
-	testmodel.Never:     {"event: tag", "branch: {exclude: [main]}, status: [failure]", "event: [promote], status: [success, failure]"},
+	testmodel.OnFailure: {"status: [failure]", "status: failure", "status: {exclude: [success]}",
+		"status: [failure, killed]"},
+	testmodel.Always: {"status: [success, failure]", "status: {include: [failure, success]}",
+		"status: {exclude: [killed]}"},
+	testmodel.Never: {"event: tag", "branch: {exclude: [main]}, status: [failure]",
+		"event: [promote], status: [success, failure]"},
 }
 
 // trickyNames are names that meet those of tasks and steps that the translation adds, or each other as slugs.
 var trickyNames = []string{
 	"Build A", "build-a", "build a", "verdict", "failed steps", "on failure", "on-failure", "pipeline", "mark", "wait",
-	"start s0", "start-s1", "start s2", "s0 on failure", "s1 on failure", "s2-on-failure", "status 1", "status-2", "status 3",
+	"start s0", "start-s1", "start s2", "s0 on failure", "s1 on failure", "s2-on-failure", "status 1", "status-2",
+	"status 3",
 	"status-4", "outcome-s1", "source", "日本", "a, b", "clone on failure", "start verdict", "42", `say "hi"`, "back`tick",
-	"a very long name that does not fit into the name of a task 1", "a very long name that does not fit into the name of a task 2",
+	"a very long name that does not fit into the name of a task 1",
+	"a very long name that does not fit into the name of a task 2",
 }
 
 // generate draws a scenario. The simplest choice is always the first, so that failures shrink to simple pipelines.
 func generate(t *rapid.T) scenario {
-	g := &generator{T: t, taken: map[string]bool{}, order: rapid.Permutation([]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}).Draw(t, "order")}
+	order := rapid.Permutation([]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}).Draw(t, "order")
+	g := &generator{T: t, taken: map[string]bool{}, order: order}
 	sc := scenario{kubernetes: g.chance(50, "kubernetes")}
 	g.graph = g.chance(70, "graph")
 	if !g.chance(30, "no clone") {

@@ -17,8 +17,8 @@ import (
 	"github.com/drone-tekton/drone-runner-tekton/translate/testmodel"
 )
 
-// helper plays a helper container of the translation, by what its script is meant to do. It notes the starts of detached
-// steps.
+// helper plays a helper container of the translation, by what its script is meant to do. It notes the starts of
+// detached steps.
 func helper(k testmodel.Container, launched map[string]int64) (testmodel.Exit, bool) {
 	if len(k.Step.Args) < 2 {
 		return testmodel.Exit{}, false
@@ -42,7 +42,8 @@ func helper(k testmodel.Container, launched map[string]int64) (testmodel.Exit, b
 	case listFailed:
 		return testmodel.Exit{Results: map[string]string{failedStepsName: names}}, true
 	case tellOutcome:
-		return testmodel.Exit{Results: map[string]string{statusResult: outcome(len(failed) > 0), failedStepsName: names}}, true
+		return testmodel.Exit{Results: map[string]string{statusResult: outcome(len(failed) > 0),
+			failedStepsName: names}}, true
 	case giveVerdict:
 		return testmodel.Exit{Code: min(len(failed), 1)}, true
 	case markStart, markUnless:
@@ -54,8 +55,8 @@ func helper(k testmodel.Container, launched map[string]int64) (testmodel.Exit, b
 	return testmodel.Exit{}, false
 }
 
-// TestHelperScriptsDoAsTheModelTakesThem runs the helpers' scripts in a shell, as they are, and compares what they do with
-// what the model plays for them.
+// TestHelperScriptsDoAsTheModelTakesThem runs the helpers' scripts in a shell, as they are, and compares what they do
+// with what the model plays for them.
 func TestHelperScriptsDoAsTheModelTakesThem(t *testing.T) {
 	names := []string{"build", "Build A", `say "hi"`, "it's", "a,b", "$HOME", "`id`", "*", "日本", "-n", `back\slash`}
 	checkScenarios(t, 500, func(t *rapid.T) {
@@ -68,7 +69,8 @@ func TestHelperScriptsDoAsTheModelTakesThem(t *testing.T) {
 			name := rapid.SampledFrom(names).Draw(t, "name")
 			switch script {
 			case listFailed:
-				status := rapid.SampledFrom([]testmodel.TaskStatus{testmodel.TaskSucceeded, testmodel.TaskFailed, testmodel.TaskNone})
+				status := rapid.SampledFrom([]testmodel.TaskStatus{testmodel.TaskSucceeded, testmodel.TaskFailed,
+					testmodel.TaskNone})
 				k.Step.Args = append(k.Step.Args, name)
 				k.Step.Args[2] += " " + string(status.Draw(t, "status"))
 			case markStart:

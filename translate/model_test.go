@@ -25,10 +25,10 @@ const generatedPipelines = 10_000
 
 var layouts = []workspace.Layout{workspace.Steps, workspace.Chains, workspace.Pod}
 
-// TestGeneratedPipelinesRunAsInDrone translates generated pipelines in each layout, plays what comes out by Tekton's rules,
-// and compares each step with what Drone's scheduler does on the same durations and exit codes: whether it runs, when, in
-// which order, what it is told of the state of the build, and how the whole ends. Only the differences that have a name
-// may be there. They are counted.
+// TestGeneratedPipelinesRunAsInDrone translates generated pipelines in each layout, plays what comes out by Tekton's
+// rules, and compares each step with what Drone's scheduler does on the same durations and exit codes: whether it
+// runs, when, in which order, what it is told of the state of the build, and how the whole ends. Only the differences
+// that have a name may be there. They are counted.
 func TestGeneratedPipelinesRunAsInDrone(t *testing.T) {
 	var counts tally
 	checkScenarios(t, generatedPipelines, func(t *rapid.T) {
@@ -53,8 +53,8 @@ func TestGeneratedPipelinesRunAsInDrone(t *testing.T) {
 	t.Logf("%d pipelines\n%s", counts.pipelines, counts.table())
 }
 
-// checkScenarios runs a property on so many scenarios, and prints the seed that repeats them. The flags -rapid.checks and
-// -rapid.seed choose others.
+// checkScenarios runs a property on so many scenarios, and prints the seed that repeats them. The flags -rapid.checks
+// and -rapid.seed choose others.
 func checkScenarios(t *testing.T, scenarios int, property func(*rapid.T)) {
 	t.Helper()
 	given := givenFlags()
@@ -121,7 +121,9 @@ func compare(sc scenario, p *drone.Pipeline, layout workspace.Layout) (*comparis
 		return c, c.checkNothingRuns()
 	}
 	c.expected = c.pipe.Play(c.deviations(sc))
-	for _, check := range []func(scenario) error{c.checkUnits, c.checkPlan, c.checkResult, c.checkOutcomes, c.checkOrder, c.checkState} {
+	for _, check := range []func(scenario) error{
+		c.checkUnits, c.checkPlan, c.checkResult, c.checkOutcomes, c.checkOrder, c.checkState,
+	} {
 		if err := check(sc); err != nil {
 			return c, err
 		}
@@ -154,7 +156,8 @@ func play(sc scenario, p *drone.Pipeline, layout workspace.Layout) (*comparison,
 		return c, nil
 	}
 	var err error
-	c.tekton, err = testmodel.RunPipeline(c.bundle.PipelineRun, func(k testmodel.Container) testmodel.Exit { return c.execute(sc, k) })
+	c.tekton, err = testmodel.RunPipeline(c.bundle.PipelineRun,
+		func(k testmodel.Container) testmodel.Exit { return c.execute(sc, k) })
 	return c, err
 }
 
@@ -217,7 +220,8 @@ func (c *comparison) execute(sc scenario, k testmodel.Container) testmodel.Exit 
 	s := c.bundle.Units[i].Step
 	does := sc.step(s.Name).Step
 	exit := testmodel.Exit{Code: does.Exit, Broken: does.Broken, Duration: does.Duration}
-	c.runs[s.Name] = append(c.runs[s.Name], unitRun{c.bundle.Units[i], testmodel.StepRun{Container: k, Exit: exit, End: k.Start + does.Duration}})
+	run := testmodel.StepRun{Container: k, Exit: exit, End: k.Start + does.Duration}
+	c.runs[s.Name] = append(c.runs[s.Name], unitRun{c.bundle.Units[i], run})
 	return exit
 }
 
@@ -287,7 +291,8 @@ func (c *comparison) checkResult(scenario) error {
 		return fmt.Errorf("the PipelineRun succeeded: %v, Drone's stage failed: %v", c.tekton.Succeeded, c.drone.Failed)
 	}
 	if c.expected.Failed != c.drone.Failed {
-		return fmt.Errorf("with its deviations, the model itself ends otherwise: failed %v and %v", c.expected.Failed, c.drone.Failed)
+		return fmt.Errorf("with its deviations, the model itself ends otherwise: failed %v and %v", c.expected.Failed,
+			c.drone.Failed)
 	}
 	return nil
 }
@@ -331,7 +336,8 @@ func (c *comparison) checkDetached(r testmodel.Run) error {
 		start, launched = 0, true
 	}
 	if launched != (r.Outcome == testmodel.Ran) || launched && start != r.Start {
-		return fmt.Errorf("the detached step %q was launched: %v, at %d; want %v at %d", r.Step.Name, launched, start, r.Outcome, r.Start)
+		return fmt.Errorf("the detached step %q was launched: %v, at %d; want %v at %d", r.Step.Name, launched, start,
+			r.Outcome, r.Start)
 	}
 	return nil
 }

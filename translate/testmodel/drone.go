@@ -24,8 +24,8 @@ type Step struct {
 	Detached  bool // as services are
 	Ignore    bool // failure: ignore
 	Exit      int
-	// Broken is a step that cannot be started, say because there is no such image. That is an error, which counts even where
-	// failure is ignored.
+	// Broken is a step that cannot be started, say because there is no such image. That is an error, which counts even
+	// where failure is ignored.
 	Broken   bool
 	Duration int64
 }
@@ -78,11 +78,11 @@ func (h History) After(run, other int) bool { return h.before[run][other] }
 // Deviations are the ways in which a run may differ from what Drone's scheduler does. The zero value is Drone.
 type Deviations struct {
 	// HandlersLast lets on-failure steps, and always-steps that become ready while the pipeline is failing, wait until
-	// nothing else runs. An on-failure step is then judged at the end: it runs if the pipeline is failing, unless a step has
-	// run that waited for all that it waits for, which tells that its turn was before the failure.
+	// nothing else runs. An on-failure step is then judged at the end: it runs if the pipeline is failing, unless a step
+	// has run that waited for all that it waits for, which tells that its turn was before the failure.
 	HandlersLast bool
-	// Follows maps a step to the one right before it in the same task. A task that has started goes on to its end, or to its
-	// first failure, whatever happens elsewhere.
+	// Follows maps a step to the one right before it in the same task. A task that has started goes on to its end, or to
+	// its first failure, whatever happens elsewhere.
 	Follows map[string]string
 	// OneByOne runs steps in list order, one at a time.
 	OneByOne bool
@@ -94,8 +94,9 @@ type Deviations struct {
 	NotWhenFailing map[string]bool
 }
 
-// Play runs a pipeline by the rules of Drone's runners. A step is ready when all that it waits for is done, whatever came
-// of it. What happens to it is decided at that moment, by its policy and by whether anything in the pipeline has failed.
+// Play runs a pipeline by the rules of Drone's runners. A step is ready when all that it waits for is done, whatever
+// came of it. What happens to it is decided at that moment, by its policy and by whether anything in the pipeline has
+// failed.
 func (p Pipeline) Play(d Deviations) History {
 	g := &game{deviations: d}
 	g.assemble(p)
@@ -128,8 +129,8 @@ const (
 	done
 )
 
-// assemble makes Drone's list: clone, services, steps. Without any depends_on each waits for the one before it. With one
-// anywhere, what has none waits for clone alone.
+// assemble makes Drone's list: clone, services, steps. Without any depends_on each waits for the one before it. With
+// one anywhere, what has none waits for clone alone.
 func (g *game) assemble(p Pipeline) {
 	var steps []Step
 	if p.Clone != nil {

@@ -33,7 +33,8 @@ func TestRulesOfDronesScheduler(t *testing.T) {
 	}{
 		{
 			"without depends_on each entry waits for the one before it: clone, services, steps",
-			Pipeline{Clone: clone, Services: []Step{{Name: "redis"}}, Steps: []Step{{Name: "a", Duration: 2}, {Name: "b", Duration: 3}}},
+			Pipeline{Clone: clone, Services: []Step{{Name: "redis"}}, Steps: []Step{{Name: "a", Duration: 2},
+				{Name: "b", Duration: 3}}},
 			[]string{"clone ran 0-1", "redis ran 1-1", "a ran 1-3", "b ran 3-6", "failed: false"},
 		},
 		{
@@ -45,7 +46,8 @@ func TestRulesOfDronesScheduler(t *testing.T) {
 		},
 		{
 			"with depends_on anywhere and cloning disabled, what has none starts at once",
-			Pipeline{Steps: []Step{{Name: "a", Duration: 2}, {Name: "b", Duration: 3}, {Name: "c", DependsOn: []string{"a"}, Duration: 1}}},
+			Pipeline{Steps: []Step{{Name: "a", Duration: 2}, {Name: "b", Duration: 3},
+				{Name: "c", DependsOn: []string{"a"}, Duration: 1}}},
 			[]string{"a ran 0-2", "b ran 0-3", "c ran 2-3", "failed: false"},
 		},
 		{
@@ -68,12 +70,14 @@ func TestRulesOfDronesScheduler(t *testing.T) {
 		},
 		{
 			"without a failure, on-failure steps are skipped, and what waits for them goes on",
-			Pipeline{Steps: []Step{{Name: "a", Duration: 2}, {Name: "b", Policy: OnFailure, Duration: 1}, {Name: "c", Duration: 3}}},
+			Pipeline{Steps: []Step{{Name: "a", Duration: 2}, {Name: "b", Policy: OnFailure, Duration: 1},
+				{Name: "c", Duration: 3}}},
 			[]string{"a ran 0-2", "b skipped", "c ran 2-5", "failed: false"},
 		},
 		{
 			"an on-failure step whose turn has come is skipped for good, whatever fails later",
-			Pipeline{Steps: []Step{{Name: "a", Duration: 2}, {Name: "b", Policy: OnFailure, Duration: 1}, {Name: "c", Duration: 3, Exit: 1}}},
+			Pipeline{Steps: []Step{{Name: "a", Duration: 2}, {Name: "b", Policy: OnFailure, Duration: 1},
+				{Name: "c", Duration: 3, Exit: 1}}},
 			[]string{"a ran 0-2", "b skipped", "c ran 2-5", "failed: true"},
 		},
 		{
@@ -87,14 +91,16 @@ func TestRulesOfDronesScheduler(t *testing.T) {
 		{
 			"a failure that is ignored does not count",
 			Pipeline{Steps: []Step{
-				{Name: "a", Duration: 2, Exit: 1, Ignore: true}, {Name: "b", Duration: 1}, {Name: "c", Policy: OnFailure, Duration: 1},
+				{Name: "a", Duration: 2, Exit: 1, Ignore: true}, {Name: "b", Duration: 1},
+				{Name: "c", Policy: OnFailure, Duration: 1},
 			}},
 			[]string{"a ran 0-2", "b ran 2-3", "c skipped", "failed: false"},
 		},
 		{
 			"a step that cannot be started counts even if its failure is ignored, and is not named then",
 			Pipeline{Steps: []Step{
-				{Name: "a", Duration: 2, Broken: true, Ignore: true}, {Name: "b", Duration: 1}, {Name: "c", Policy: OnFailure, Duration: 1},
+				{Name: "a", Duration: 2, Broken: true, Ignore: true}, {Name: "b", Duration: 1},
+				{Name: "c", Policy: OnFailure, Duration: 1},
 			}},
 			[]string{"a ran 0-2", "b skipped", "c ran 2-3 failing []", "failed: true"},
 		},
@@ -131,27 +137,33 @@ func TestDeviations(t *testing.T) {
 	}{
 		{
 			"none", Deviations{},
-			[]string{"clone ran 0-1", "a ran 1-3", "b ran 1-6", "c skipped", "d ran 3-4 failing [a]", "e ran 3-3 failing [a]", "failed: true"},
+			[]string{"clone ran 0-1", "a ran 1-3", "b ran 1-6", "c skipped", "d ran 3-4 failing [a]",
+				"e ran 3-3 failing [a]", "failed: true"},
 		},
 		{
 			"handlers last", Deviations{HandlersLast: true},
-			[]string{"clone ran 0-1", "a ran 1-3", "b ran 1-6", "c skipped", "d ran 6-6 failing [a]", "e ran 3-3 failing [a]", "failed: true"},
+			[]string{"clone ran 0-1", "a ran 1-3", "b ran 1-6", "c skipped", "d ran 6-6 failing [a]",
+				"e ran 3-3 failing [a]", "failed: true"},
 		},
 		{
 			"b and c are one task", Deviations{Follows: map[string]string{"c": "b"}},
-			[]string{"clone ran 0-1", "a ran 1-3", "b ran 1-6", "c ran 6-7", "d ran 3-4 failing [a]", "e ran 3-3 failing [a]", "failed: true"},
+			[]string{"clone ran 0-1", "a ran 1-3", "b ran 1-6", "c ran 6-7", "d ran 3-4 failing [a]",
+				"e ran 3-3 failing [a]", "failed: true"},
 		},
 		{
 			"one by one", Deviations{OneByOne: true},
-			[]string{"clone ran 0-1", "a ran 1-3", "b skipped", "c skipped", "d ran 3-4 failing [a]", "e ran 3-3 failing [a]", "failed: true"},
+			[]string{"clone ran 0-1", "a ran 1-3", "b skipped", "c skipped", "d ran 3-4 failing [a]",
+				"e ran 3-3 failing [a]", "failed: true"},
 		},
 		{
 			"e at once", Deviations{AtOnce: map[string]bool{"e": true}},
-			[]string{"clone ran 0-1", "a ran 1-3", "b ran 1-6", "c skipped", "d ran 3-4 failing [a]", "e ran 0-0", "failed: true"},
+			[]string{"clone ran 0-1", "a ran 1-3", "b ran 1-6", "c skipped", "d ran 3-4 failing [a]", "e ran 0-0",
+				"failed: true"},
 		},
 		{
 			"e not when failing", Deviations{NotWhenFailing: map[string]bool{"e": true}},
-			[]string{"clone ran 0-1", "a ran 1-3", "b ran 1-6", "c skipped", "d ran 3-4 failing [a]", "e skipped", "failed: true"},
+			[]string{"clone ran 0-1", "a ran 1-3", "b ran 1-6", "c skipped", "d ran 3-4 failing [a]", "e skipped",
+				"failed: true"},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -22,8 +22,8 @@ type Container struct {
 	template *pod.Template
 }
 
-// Env is the value of an environment variable. Tekton puts those of the pod template behind the step's own, and of two of
-// one name the last counts.
+// Env is the value of an environment variable. Tekton puts those of the pod template behind the step's own, and of
+// two of one name the last counts.
 func (c Container) Env(name string) (value string, ok bool) {
 	for _, v := range c.Step.Env {
 		if v.Name == name {
@@ -49,8 +49,8 @@ type Exit struct {
 	Results  map[string]string // of the step
 }
 
-// runTask plays the containers of a task as Tekton's entrypoint runs them: one after the other, up to the first that fails
-// without onError: continue. A step whose when does not hold is as good as one that ended with 0.
+// runTask plays the containers of a task as Tekton's entrypoint runs them: one after the other, up to the first that
+// fails without onError: continue. A step whose when does not hold is as good as one that ended with 0.
 func runTask(
 	pt *v1.PipelineTask, template *pod.Template, now int64, execute func(Container) Exit,
 ) (steps []StepRun, succeeded bool, err error) {

@@ -20,8 +20,8 @@ const (
 )
 
 // Facts is what Tekton's reconciler knows of a PipelineRun: how its tasks stand. It decides which start next, by the
-// rules of Tekton's PipelineRunFacts for tasks without retries, matrix, results and timeouts. The order itself is Tekton's
-// own graph.
+// rules of Tekton's PipelineRunFacts for tasks without retries, matrix, results and timeouts. The order itself is
+// Tekton's own graph.
 type Facts struct {
 	tasks, finally []v1.PipelineTask
 	graph          *dag.Graph
@@ -122,8 +122,8 @@ func (f *Facts) isDone(name string) bool {
 	return f.skipped[name] != notSkipped || f.status[name] != ""
 }
 
-// findSkipped decides for each task of the main graph whether it is skipped in the present state. Skipping by when goes no
-// further; any other skips what comes after too.
+// findSkipped decides for each task of the main graph whether it is skipped in the present state. Skipping by when
+// goes no further; any other skips what comes after too.
 func (f *Facts) findSkipped() {
 	if f.skipped != nil {
 		return

@@ -31,7 +31,8 @@ func TestFinallySeesHowTasksEnded(t *testing.T) {
 	guarded.When = v1.WhenExpressions{{Input: "$(tasks.status)", Operator: selection.In, Values: []string{"Failed"}}}
 	never := task("never", v1.Step{Name: "s"})
 	never.When = v1.WhenExpressions{{Input: "$(tasks.long.status)", Operator: selection.In, Values: []string{"Failed"}}}
-	run := runOf([]v1.PipelineTask{task("short", v1.Step{Name: "s"}), task("long", v1.Step{Name: "s"}), after}, []v1.PipelineTask{guarded, never})
+	run := runOf([]v1.PipelineTask{task("short", v1.Step{Name: "s"}), task("long", v1.Step{Name: "s"}), after},
+		[]v1.PipelineTask{guarded, never})
 
 	starts := map[string]int64{}
 	result, err := RunPipeline(run, func(c Container) Exit {
@@ -52,11 +53,13 @@ func TestStepsSeeResultsOfEarlierOnes(t *testing.T) {
 		v1.Step{Name: "look"},
 		v1.Step{
 			Name: "tell", Env: []corev1.EnvVar{{Name: "STATE", Value: "$(steps.look.results.state)"}},
-			When: v1.StepWhenExpressions{{Input: "$(steps.look.results.state)", Operator: selection.In, Values: []string{"failure"}}},
+			When: v1.StepWhenExpressions{{Input: "$(steps.look.results.state)", Operator: selection.In,
+				Values: []string{"failure"}}},
 		},
 		v1.Step{
 			Name: "skip",
-			When: v1.StepWhenExpressions{{Input: "$(steps.look.results.state)", Operator: selection.In, Values: []string{"success"}}},
+			When: v1.StepWhenExpressions{{Input: "$(steps.look.results.state)", Operator: selection.In,
+				Values: []string{"success"}}},
 		},
 	)}, nil)
 	var told []string

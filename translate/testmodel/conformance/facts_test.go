@@ -157,8 +157,8 @@ func TestFactsDecideAsTekton(t *testing.T) {
 	})
 }
 
-// generate draws a pipeline of tasks in any order of waiting, some with a when, and finally tasks with guards on the states
-// of others.
+// generate draws a pipeline of tasks in any order of waiting, some with a when, and finally tasks with guards on the
+// states of others.
 func generate(t *rapid.T) *v1.PipelineSpec {
 	spec := &v1.PipelineSpec{}
 	for i := range rapid.IntRange(1, 8).Draw(t, "tasks") {
