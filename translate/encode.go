@@ -12,51 +12,52 @@ import (
 func YAML(objects []runtime.Object) ([]byte, error) {
 	var out yamlWriter
 	for i, o := range objects {
-		m, err := plain(o)
+		n, err := plain(o)
 		if err != nil {
 			return nil, err
 		}
 		if i > 0 {
 			out.WriteString("---\n")
 		}
-		out.mapping(m, "")
+		out.mapping(n, "")
 	}
 	return out.Bytes(), nil
 }
 
 // JSON writes one object as it is, and several as a List, as kubectl does.
 func JSON(objects []runtime.Object) ([]byte, error) {
-	items := make([]any, len(objects))
-	for i, o := range objects {
-		m, err := plain(o)
+	list := node{kind: '['}
+	for _, o := range objects {
+		n, err := plain(o)
 		if err != nil {
 			return nil, err
 		}
-		items[i] = m
+		list.items = append(list.items, n)
 	}
-	var v any = map[string]any{"apiVersion": "v1", "kind": "List", "items": items}
-	if len(items) == 1 {
-		v = items[0]
+	whole := node{kind: '{', keys: []string{"apiVersion", "items", "kind"}, items: []node{{kind: '"', text: "v1"}, list, {kind: '"', text: "List"}}}
+	if len(list.items) == 1 {
+		whole = list.items[0]
 	}
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(v); err != nil {
+	var compact, out bytes.Buffer
+	if err := whole.writeJSON(&compact); err != nil {
 		return nil, fmt.Errorf("writing JSON: %w", err)
 	}
+	if err := json.Indent(&out, compact.Bytes(), "", "  "); err != nil {
+		return nil, fmt.Errorf("writing JSON: %w", err)
+	}
+	out.WriteByte('\n')
 	return out.Bytes(), nil
 }
 
 // plain is an object as a person would write it: without the status and the empty fields that Go's types always write.
-func plain(o runtime.Object) (map[string]any, error) {
-	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+func plain(o runtime.Object) (node, error) {
+	n, err := nodeOf(o)
 	if err != nil {
-		return nil, fmt.Errorf("encoding a %T: %w", o, err)
+		return node{}, fmt.Errorf("encoding a %T: %w", o, err)
 	}
-	delete(m, "status")
-	prune(m)
-	return m, nil
+	n.prune()
+	n.remove(func(key string, _ node) bool { return key == "status" })
+	return n, nil
 }
 
 // emptyFields are those that the Kubernetes and Tekton types write though nothing is in them.
@@ -65,31 +66,11 @@ var emptyFields = map[string]bool{
 }
 
 // prune takes out empty fields, from the leaves up.
-func prune(v any) {
-	switch v := v.(type) {
-	case map[string]any:
-		for key, item := range v {
-			prune(item)
-			if emptyFields[key] && isEmpty(item) {
-				delete(v, key)
-			}
-		}
-	case []any:
-		for _, item := range v {
-			prune(item)
-		}
+func (n *node) prune() {
+	for i := range n.items {
+		n.items[i].prune()
 	}
-}
-
-func isEmpty(v any) bool {
-	switch v := v.(type) {
-	case nil:
-		return true
-	case string:
-		return v == ""
-	case map[string]any:
-		return len(v) == 0
-	default:
-		return false
-	}
+	n.remove(func(key string, v node) bool {
+		return emptyFields[key] && len(v.items) == 0 && (v.kind == '{' || v.text == "" || v.text == "null")
+	})
 }

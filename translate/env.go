@@ -153,9 +153,9 @@ func (e environment) list(shared map[string]string, dollar bool) []corev1.EnvVar
 	return vars
 }
 
-// sharedVariables are the common variables that all steps have with the same value. They are written once for the whole
-// run: a hundred variables in each of a hundred steps would not fit into one object.
-func (l *lowering) sharedVariables() map[string]string {
+// shareVariables takes the common variables that all steps have with the same value out of their environments. They are
+// written once for the whole run: a hundred variables in each of a hundred steps would not fit into one object.
+func (l *lowering) shareVariables() map[string]string {
 	shared := maps.Clone(l.common[false])
 	keep := func(name string, value string, ok bool) {
 		if !ok || shared[name] != value {
@@ -187,6 +187,17 @@ func (l *lowering) sharedVariables() map[string]string {
 		for _, name := range statusVariables {
 			delete(shared, name)
 		}
+	}
+	rest := map[bool]map[string]string{}
+	for failing, common := range l.common {
+		rest[failing] = maps.Clone(common)
+		maps.DeleteFunc(rest[failing], func(name, value string) bool {
+			v, ok := shared[name]
+			return ok && v == value
+		})
+	}
+	for _, u := range l.units {
+		u.env.common = rest[u.failing]
 	}
 	return shared
 }

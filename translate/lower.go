@@ -275,7 +275,7 @@ func (l *lowering) newUnit(s *Step, failing bool, mounts []mount) *unit {
 
 // bundle puts the objects together.
 func (l *lowering) bundle() *Bundle {
-	shared := l.sharedVariables()
+	shared := l.shareVariables()
 	run := &v1.PipelineRun{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "tekton.dev/v1", Kind: "PipelineRun"},
 		ObjectMeta: l.objectMeta(),

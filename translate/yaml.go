@@ -2,92 +2,69 @@ package translate
 
 import (
 	"bytes"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 )
 
-// yamlWriter writes plain values (maps, lists, texts, numbers) as YAML in the style of kubectl, for readers of YAML 1.1
-// and 1.2 alike. A general library takes ten times as long for a pipeline of some hundred steps, and breaks scripts into
-// quoted texts where it could keep their lines.
+// yamlWriter writes nodes as YAML in the style of kubectl, for readers of YAML 1.1 and 1.2 alike. A general library takes
+// ten times as long for a pipeline of some hundred steps.
 type yamlWriter struct{ bytes.Buffer }
 
 const yamlIndent = "  "
 
-// mapping writes the entries of a map, sorted by key. The first stands where the writer is, the others on lines of their
-// own behind the indentation.
-func (w *yamlWriter) mapping(m map[string]any, indent string) {
-	for i, key := range slices.Sorted(maps.Keys(m)) {
+// mapping writes the entries of an object. The first stands where the writer is, the others on lines of their own behind
+// the indentation.
+func (w *yamlWriter) mapping(n node, indent string) {
+	for i, key := range n.keys {
 		if i > 0 {
 			w.WriteString(indent)
 		}
 		w.text(key, "")
 		w.WriteByte(':')
-		switch v := m[key].(type) {
-		case map[string]any:
-			if len(v) > 0 {
-				w.WriteString("\n" + indent + yamlIndent)
-				w.mapping(v, indent+yamlIndent)
-				continue
-			}
-		case []any:
-			if len(v) > 0 {
-				w.WriteString("\n" + indent)
-				w.list(v, indent)
-				continue
-			}
+		switch v := n.items[i]; {
+		case len(v.items) == 0:
+			w.WriteByte(' ')
+			w.scalar(v, indent+yamlIndent)
+		case v.kind == '{':
+			w.WriteString("\n" + indent + yamlIndent)
+			w.mapping(v, indent+yamlIndent)
+		default:
+			w.WriteString("\n" + indent)
+			w.list(v, indent)
 		}
-		w.WriteByte(' ')
-		w.scalar(m[key], indent+yamlIndent)
 	}
 }
 
 // list writes the items of a list, the first where the writer is.
-func (w *yamlWriter) list(l []any, indent string) {
-	for i, item := range l {
+func (w *yamlWriter) list(n node, indent string) {
+	for i, item := range n.items {
 		if i > 0 {
 			w.WriteString(indent)
 		}
 		w.WriteString("- ")
-		w.value(item, indent+yamlIndent)
-	}
-}
-
-func (w *yamlWriter) value(v any, indent string) {
-	switch v := v.(type) {
-	case map[string]any:
-		if len(v) > 0 {
-			w.mapping(v, indent)
-			return
-		}
-	case []any:
-		if len(v) > 0 {
-			w.list(v, indent)
-			return
+		switch {
+		case len(item.items) == 0:
+			w.scalar(item, indent+yamlIndent)
+		case item.kind == '{':
+			w.mapping(item, indent+yamlIndent)
+		default:
+			w.list(item, indent+yamlIndent)
 		}
 	}
-	w.scalar(v, indent)
 }
 
 // scalar writes a value of one line, or a text of several behind the indentation, and ends the line.
-func (w *yamlWriter) scalar(v any, indent string) {
-	switch v := v.(type) {
-	case nil:
-		w.WriteString("null")
-	case bool:
-		w.WriteString(strconv.FormatBool(v))
-	case int64:
-		w.WriteString(strconv.FormatInt(v, 10))
-	case float64:
-		w.WriteString(strconv.FormatFloat(v, 'g', -1, 64))
-	case map[string]any:
+func (w *yamlWriter) scalar(n node, indent string) {
+	switch n.kind {
+	case '{':
 		w.WriteString("{}")
-	case []any:
+	case '[':
 		w.WriteString("[]")
-	case string:
-		w.text(v, indent)
+	case '"':
+		w.text(n.text, indent)
+	default:
+		w.WriteString(n.text)
 	}
 	w.WriteByte('\n')
 }

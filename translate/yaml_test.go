@@ -12,15 +12,14 @@ import (
 )
 
 func TestYAMLIsWrittenForPeople(t *testing.T) {
-	var w yamlWriter
-	w.mapping(map[string]any{
-		"apiVersion": "v1", "empty": map[string]any{}, "none": []any{}, "nothing": nil, "yes": true, "number": int64(-5), "part": 0.5,
+	got := yamlOf(t, map[string]any{
+		"apiVersion": "v1", "empty": map[string]any{}, "none": []any{}, "nothing": nil, "yes": true, "number": -5, "part": 0.5,
 		"spec": map[string]any{
-			"list":   []any{"a", map[string]any{"b": "c", "d": []any{int64(1)}}, []any{"e", "f"}, map[string]any{}},
+			"list":   []any{"a", map[string]any{"b": "c", "d": []any{1}}, []any{"e", "f"}, map[string]any{}},
 			"script": "set -e\n\nif true; then\n  echo \"it's\"\nfi\n",
 			"open":   "one\ntwo", "long": "one\n\n", "quoted": "true", "tricky": "a: b", "odd\tkey": "$(x)", "image": "golang:1.26", "time": "1h0m0s", "digits": "10",
 		},
-	}, "")
+	})
 	const want = `apiVersion: v1
 empty: {}
 none: []
@@ -56,9 +55,20 @@ spec:
   tricky: "a: b"
 "yes": true
 `
-	if diff := cmp.Diff(want, w.String()); diff != "" {
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("YAML (-want +got):\n%s", diff)
 	}
+}
+
+func yamlOf(t *testing.T, v any) string {
+	t.Helper()
+	n, err := nodeOf(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var w yamlWriter
+	w.mapping(n, "")
+	return w.String()
 }
 
 // textsLikeYAML are texts that a reader of YAML could take for something else.
@@ -87,18 +97,17 @@ func checkYAML(t *testing.T, text string) {
 	if !slices.Contains([]string{"value", "list", "map", "z"}, text) && len(text) < 100 { // a long key would need another form
 		v[text] = "key"
 	}
-	var w yamlWriter
-	w.mapping(v, "")
+	out := yamlOf(t, v)
 	var old, modern map[string]any
-	if err := yaml.UnmarshalStrict(w.Bytes(), &old); err != nil {
-		t.Errorf("%q does not read back: %v\n%s", text, err, w.Bytes())
+	if err := yaml.UnmarshalStrict([]byte(out), &old); err != nil {
+		t.Errorf("%q does not read back: %v\n%s", text, err, []byte(out))
 	} else if diff := cmp.Diff(v, old); diff != "" {
-		t.Errorf("%q reads back otherwise (-want +got):\n%s\n%s", text, diff, w.Bytes())
+		t.Errorf("%q reads back otherwise (-want +got):\n%s\n%s", text, diff, out)
 	}
-	if err := yamlv3.Unmarshal(w.Bytes(), &modern); err != nil {
-		t.Errorf("%q does not read back as YAML 1.2: %v\n%s", text, err, w.Bytes())
+	if err := yamlv3.Unmarshal([]byte(out), &modern); err != nil {
+		t.Errorf("%q does not read back as YAML 1.2: %v\n%s", text, err, []byte(out))
 	} else if diff := cmp.Diff(v, modern); diff != "" {
-		t.Errorf("%q reads back otherwise as YAML 1.2 (-want +got):\n%s\n%s", text, diff, w.Bytes())
+		t.Errorf("%q reads back otherwise as YAML 1.2 (-want +got):\n%s\n%s", text, diff, []byte(out))
 	}
 }
 
