@@ -54,7 +54,7 @@ func (l *lowering) environmentOf(s *Step, failing bool) environment {
 	for name, v := range s.Spec.Environment {
 		_, fixed := l.fixed[failing][name]
 		switch {
-		case !l.isVariable(s.Spec.At(at("environment", name)), name):
+		case !l.isVariable(s.Spec, "environment", name, name):
 		case v == nil: // Drone drops a variable without a value.
 		case v.Secret != "":
 			env.secrets[name] = l.secrets.reference(v.Secret)
@@ -65,13 +65,14 @@ func (l *lowering) environmentOf(s *Step, failing bool) environment {
 	env.own["DRONE_STEP_NAME"] = s.Name
 	env.own["DRONE_STEP_NUMBER"] = strconv.Itoa(s.Number)
 	for key, v := range s.Spec.Settings {
+		name := settingName(key)
 		switch {
-		case !l.isVariable(s.Spec.At(at("settings", key)), settingName(key)):
+		case !l.isVariable(s.Spec, "settings", key, name):
 		case v == nil || v.Secret == "" && v.Value == nil: // Drone drops a setting without a value.
 		case v.Secret != "":
-			env.secrets[settingName(key)] = l.secrets.reference(v.Secret)
+			env.secrets[name] = l.secrets.reference(v.Secret)
 		default:
-			env.own[settingName(key)] = encodeSetting(v.Value)
+			env.own[name] = encodeSetting(v.Value)
 		}
 	}
 	if s.Clone && l.options.Restricted { // its image's home belongs to root

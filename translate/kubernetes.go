@@ -18,7 +18,7 @@ import (
 func (l *lowering) checkForKubernetes() {
 	p := l.plan.Pipeline
 	for _, vars := range l.common {
-		maps.DeleteFunc(vars, func(name, _ string) bool { return !l.isVariable(p.At(at("environment", name)), name) })
+		maps.DeleteFunc(vars, func(name, _ string) bool { return !l.isVariable(p, "environment", name, name) })
 	}
 	for k, v := range p.Metadata.Labels {
 		l.refuse(p.At(at("metadata.labels", k)), "the label "+k+": "+v, validation.IsQualifiedName(k), validation.IsValidLabelValue(v))
@@ -52,13 +52,13 @@ func (l *lowering) checkForKubernetes() {
 	l.checkVolumes()
 }
 
-// isVariable reports whether a container can have a variable of a name, and tells where it cannot.
-func (l *lowering) isVariable(pos diag.Position, name string) bool {
+// isVariable reports whether a container can have a variable of a name, and tells where it cannot: at a key of a map.
+func (l *lowering) isVariable(in interface{ At(string) diag.Position }, path, key, name string) bool {
 	if len(validation.IsEnvVarName(name)) == 0 {
 		return true
 	}
 	l.diags.Add(diag.Diagnostic{
-		Severity: diag.Warning, Code: CodeKubernetes, Position: pos,
+		Severity: diag.Warning, Code: CodeKubernetes, Position: in.At(at(path, key)),
 		Message: fmt.Sprintf("the variable %q is left out, because Kubernetes does not allow the name", name), Hint: "rename it",
 	})
 	return false

@@ -75,29 +75,35 @@ func (n node) writeJSON(out *bytes.Buffer) error {
 	return nil
 }
 
-// jsonReader reads what Go's encoder has written: valid, and without blanks between its parts.
+// jsonReader reads what Go's encoder has written: valid, and without blanks between its parts. The entries of values that
+// are not complete lie on two stacks, so that each value's lists are made once, as long as they have to be.
 type jsonReader struct {
-	text string
-	at   int
-	err  error
+	text  string
+	at    int
+	err   error
+	keys  []string
+	items []node
 }
 
 func (r *jsonReader) value() node {
 	switch c := r.text[r.at]; c {
 	case '{', '[':
 		n := node{kind: c}
+		keys, items := len(r.keys), len(r.items)
 		r.at++
 		for r.text[r.at] != c+2 {
 			if r.text[r.at] == ',' {
 				r.at++
 			}
 			if c == '{' {
-				n.keys = append(n.keys, r.string())
+				r.keys = append(r.keys, r.string())
 				r.at++ // the colon
 			}
-			n.items = append(n.items, r.value())
+			r.items = append(r.items, r.value())
 		}
 		r.at++
+		n.keys, n.items = slices.Clone(r.keys[keys:]), slices.Clone(r.items[items:])
+		r.keys, r.items = r.keys[:keys], r.items[:items]
 		n.sort()
 		return n
 	case '"':

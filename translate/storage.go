@@ -19,7 +19,7 @@ import (
 // be mounted into all of them, and hide what their images have there.
 func (l *lowering) mountAll(pt *v1.PipelineTask, units []*unit) {
 	spec := pt.TaskSpec
-	alike := !slices.ContainsFunc(units, func(u *unit) bool { return mountsKey(u.mounts) != mountsKey(units[0].mounts) })
+	alike := len(units) == 1 || !slices.ContainsFunc(units, func(u *unit) bool { return mountsKey(u.mounts) != mountsKey(units[0].mounts) })
 	workspaces := newNames(maxTaskName)
 	names := map[string]string{} // of workspaces, by what they mount
 	for i, u := range units {

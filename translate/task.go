@@ -250,6 +250,9 @@ func idOf(name string) *int64 {
 	if name == "root" {
 		name = "0"
 	}
+	if name == "" {
+		return nil
+	}
 	id, err := strconv.ParseInt(name, 10, 64)
 	if err != nil || id < 0 {
 		return nil
