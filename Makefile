@@ -19,6 +19,10 @@ test: ## Run the tests that need nothing but Go
 race: ## Run the same tests with the race detector
 	go test -race -short ./...
 
+.PHONY: conformance
+conformance: ## Hold the tests' model of Tekton against Tekton's own reconciler and entrypoint
+	cd translate/testmodel/conformance && go test ./...
+
 .PHONY: fuzz
 fuzz: ## Fuzz each target for a short time (FUZZTIME=10s)
 	hack/fuzz.sh
