@@ -51,7 +51,9 @@ func (l *lowering) environmentOf(s *Step, failing bool) environment {
 		common: l.common[failing], own: map[string]string{}, secrets: map[string]*corev1.SecretKeySelector{},
 		withoutEmpty: !l.plan.Pipeline.IsKubernetes(),
 	}
-	for name, v := range s.Spec.Environment {
+	// In order, since the first spelling of a secret's name gives it its key.
+	for _, name := range slices.Sorted(maps.Keys(s.Spec.Environment)) {
+		v := s.Spec.Environment[name]
 		_, fixed := l.fixed[failing][name]
 		switch {
 		case !l.isVariable(s.Spec, "environment", name, name):
@@ -64,8 +66,8 @@ func (l *lowering) environmentOf(s *Step, failing bool) environment {
 	}
 	env.own["DRONE_STEP_NAME"] = s.Name
 	env.own["DRONE_STEP_NUMBER"] = strconv.Itoa(s.Number)
-	for key, v := range s.Spec.Settings {
-		name := settingName(key)
+	for _, key := range slices.Sorted(maps.Keys(s.Spec.Settings)) {
+		v, name := s.Spec.Settings[key], settingName(key)
 		switch {
 		case !l.isVariable(s.Spec, "settings", key, name):
 		case v == nil || v.Secret == "" && v.Value == nil: // Drone drops a setting without a value.

@@ -217,8 +217,8 @@ func TestSecretsAreReferences(t *testing.T) {
 		t.Fatal(list)
 	}
 	p := started(t, b, "a")
-	if p.secrets["A"] != p.secrets["B"] {
-		t.Errorf("A is %s, B is %s: Drone finds secrets without regard to case", p.secrets["A"], p.secrets["B"])
+	if p.secrets["A"] != "mine/Token" || p.secrets["B"] != "mine/Token" {
+		t.Errorf("A is %s, B is %s: Drone finds secrets without regard to case, and the first spelling counts", p.secrets["A"], p.secrets["B"])
 	}
 	if got := p.secrets["PLUGIN_PASSWORD"]; got != "mine/other" {
 		t.Errorf("PLUGIN_PASSWORD is %s, want mine/other", got)

@@ -113,8 +113,8 @@ func isBlock(s string) bool {
 	})
 }
 
-// isPlain reports whether a text needs no quotes: one line of ASCII that begins with a letter, a slash or a digit, holds
-// nothing that ends it, and is no word or number of YAML.
+// isPlain reports whether a text needs no quotes: one line of ASCII that begins with a letter, a digit, or a sign that
+// means nothing there, holds nothing that ends it, and is no word or number of YAML.
 func isPlain(s string) bool {
 	if s == "" || strings.HasSuffix(s, " ") || strings.HasSuffix(s, ":") || strings.Contains(s, ": ") || strings.Contains(s, " #") {
 		return false
@@ -128,8 +128,13 @@ func isPlain(s string) bool {
 	case c >= '0' && c <= '9':
 		// Numbers and times have digits, signs, and few letters: none of these.
 		return strings.ContainsAny(s, "ghijklmnpqrsuvwyGHIJKLMNPQRSUVWY")
-	case c == '/' || c == '_':
+	case c == '/' || c == '_' || c == '$':
 		return true
+	case c == '.':
+		return strings.HasPrefix(s, "./") || strings.HasPrefix(s, "../")
+	case c == '-': // an option
+		name := strings.TrimPrefix(s[1:], "-")
+		return name != "" && unicode.IsLetter(rune(name[0]))
 	case c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z':
 		return len(s) > len("false") || !yamlWords[strings.ToLower(s)]
 	default:

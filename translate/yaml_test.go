@@ -17,7 +17,7 @@ func TestYAMLIsWrittenForPeople(t *testing.T) {
 		"spec": map[string]any{
 			"list":   []any{"a", map[string]any{"b": "c", "d": []any{1}}, []any{"e", "f"}, map[string]any{}},
 			"script": "set -e\n\nif true; then\n  echo \"it's\"\nfi\n",
-			"open":   "one\ntwo", "long": "one\n\n", "quoted": "true", "tricky": "a: b", "odd\tkey": "$(x)", "image": "golang:1.26", "time": "1h0m0s", "digits": "10",
+			"open":   "one\ntwo", "long": "one\n\n", "quoted": "true", "tricky": "a: b", "odd\tkey": "$(x)", "option": "-c", "path": "./x", "minus": "-1", "image": "golang:1.26", "time": "1h0m0s", "digits": "10",
 		},
 	})
 	const want = `apiVersion: v1
@@ -40,10 +40,13 @@ spec:
   long: |+
     one
 
-  "odd\tkey": "$(x)"
+  minus: "-1"
+  "odd\tkey": $(x)
   open: |-
     one
     two
+  option: -c
+  path: ./x
   quoted: "true"
   script: |
     set -e
@@ -73,7 +76,7 @@ func yamlOf(t *testing.T, v any) string {
 
 // textsLikeYAML are texts that a reader of YAML could take for something else.
 var textsLikeYAML = []string{
-	"", " ", "a", "y", "N", "yes", "No", "ON", "off", "true", "False", "NULL", "null", "~", "nan", ".nan", ".inf", "inf", "1", "-1", "+1", "0x1F",
+	"", " ", "a", "-a", "--a", "---a", "--", "-e5", "-inf", "-.inf", "$", "$a", "$$", "./a", "../a", "..", ".a", ".../a", "y", "N", "yes", "No", "ON", "off", "true", "False", "NULL", "null", "~", "nan", ".nan", ".inf", "inf", "1", "-1", "+1", "0x1F",
 	"0o7", "0b1", "010", "1_000", "1.5", "1e3", "1E+3", ".5", "5.", "20:30", "1:20:30", "2001-01-01", "2001-01-01T00:00:00Z", "2001-12-14t21:59:43.10-05:00",
 	"1h", "5Gi", "500m", "1a", "0xg", "e5", "a:", "a: b", "a:b", ":a", "a #b", "a#b", "#a", "- a", "-", "--", "---", "...", "? a", "?", "! a", "!!str a", "&a", "*a", "%a", "@a", "`a",
 	"{a", "}", "[a", "]", ",a", "a, b", "|", "> a", "'a'", `"a"`, `a"b`, `a\b`, "a'b", "<<", "=", "a\tb", "\ta", "a ", " a", "a\n", "\na", "a\n\n", "a\nb", "a\n b", " a\nb",

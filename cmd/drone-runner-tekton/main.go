@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -25,7 +26,7 @@ func main() {
 }
 
 // exitStatus is the process's exit status for an error, which it tells unless that has been done.
-func exitStatus(err error, stderr *os.File) int {
+func exitStatus(err error, stderr io.Writer) int {
 	var usage usageError
 	switch {
 	case err == nil:

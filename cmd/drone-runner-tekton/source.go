@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/drone-tekton/drone-runner-tekton/translate"
 	"github.com/drone-tekton/drone-runner-tekton/translate/diag"
@@ -48,11 +49,14 @@ func parseSource(ctx context.Context, name string, text []byte, f translate.Fact
 	if name == "-" {
 		name = "stdin"
 	}
-	text, diags := drone.Evaluate(ctx, name, text, &f.Repo, &f.Build)
+	evaluated, diags := drone.Evaluate(ctx, name, text, &f.Repo, &f.Build)
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	text, list := drone.Substitute(name, text, f.Substitutions())
+	if !slices.Equal(evaluated, text) { // Places are in what the program gives, not in its own text.
+		name += " (evaluated)"
+	}
+	text, list := drone.Substitute(name, evaluated, f.Substitutions())
 	diags = append(diags, list...)
 	if list.HasErrors() {
 		return nil, diags
