@@ -4,7 +4,6 @@ package e2e
 
 import (
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/cgi"
 	"os"
@@ -24,10 +23,6 @@ type repository struct {
 // serveRepository makes a repository and serves it where pods reach this machine: at HOST_ADDRESS.
 func serveRepository(t *testing.T) *repository {
 	t.Helper()
-	address := os.Getenv("HOST_ADDRESS")
-	if address == "" {
-		t.Fatal("HOST_ADDRESS is not set: the address of this machine as pods see it, for a git server")
-	}
 	root := t.TempDir()
 	bare := filepath.Join(root, "octo", "hello.git")
 	work := t.TempDir()
@@ -64,10 +59,7 @@ func serveRepository(t *testing.T) *repository {
 
 	backend := strings.TrimSpace(git("--exec-path")) + "/git-http-backend"
 	handler := &cgi.Handler{Path: backend, Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_GLOBAL=/dev/null"}}
-	listener, err := net.Listen("tcp", net.JoinHostPort(address, "0"))
-	if err != nil {
-		t.Fatalf("serving git at HOST_ADDRESS: %v", err)
-	}
+	listener := listen(t)
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		user, password, _ := request.BasicAuth()
 		if user != r.user || password != r.password {

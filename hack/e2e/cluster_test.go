@@ -130,16 +130,25 @@ func (c *cluster) create(t *testing.T, namespace string, o *unstructured.Unstruc
 // finished waits until a PipelineRun has ended.
 func (c *cluster) finished(t *testing.T, namespace, name string) {
 	t.Helper()
-	resource := c.objects.Resource(pipelineRuns).Namespace(namespace)
-	only := fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()
+	only := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()}
+	c.until(t, "the PipelineRun "+name+" has ended", pipelineRuns, namespace, only, func(status string) bool { return status != "Unknown" })
+}
+
+// until waits until the condition Succeeded of a PipelineRun or TaskRun, the one that is selected, has a status as wanted.
+func (c *cluster) until(t *testing.T, what string, kind schema.GroupVersionResource, namespace string, only metav1.ListOptions,
+	wanted func(status string) bool) {
+	t.Helper()
+	resource := c.objects.Resource(kind).Namespace(namespace)
+	selected := func(o metav1.ListOptions) metav1.ListOptions {
+		o.FieldSelector, o.LabelSelector = only.FieldSelector, only.LabelSelector
+		return o
+	}
 	lw := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			o.FieldSelector = only
-			return resource.List(ctx, o)
+			return resource.List(ctx, selected(o))
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			o.FieldSelector = only
-			return resource.Watch(ctx, o)
+			return resource.Watch(ctx, selected(o))
 		},
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), runTimeout)
@@ -153,14 +162,15 @@ func (c *cluster) finished(t *testing.T, namespace, name string) {
 			return false, err
 		}
 		for _, item := range conditions {
-			if m, ok := item.(map[string]any); ok && m["type"] == "Succeeded" && m["status"] != "Unknown" {
-				return true, nil
+			if m, ok := item.(map[string]any); ok && m["type"] == "Succeeded" {
+				status, _ := m["status"].(string)
+				return wanted(status), nil
 			}
 		}
 		return false, nil
 	})
 	if err != nil {
-		t.Fatalf("the PipelineRun %s has not ended within %v: %v", name, runTimeout, err)
+		t.Fatalf("waiting for %v until %s: %v", runTimeout, what, err)
 	}
 }
 
