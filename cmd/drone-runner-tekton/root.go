@@ -1,7 +1,10 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -23,6 +26,10 @@ A pipeline becomes a PipelineRun, every step a task, the workspace and temp volu
 Tekton workspaces. Convert a file once, or run as a runner of a Drone server.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		Args:          knownCommand,
+		// as many letters may be wrong
+		SuggestionsMinimumDistance: 2,
+		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetIn(s.in)
 	root.SetOut(s.out)
@@ -32,6 +39,18 @@ Tekton workspaces. Convert a file once, or run as a runner of a Drone server.`,
 	})
 	root.AddCommand(newConvert(s), newLint(s), newRun(s), newDoctor(s), newDaemon(s), newVersion(s))
 	return root
+}
+
+// knownCommand is reached with arguments only where the first is no command.
+func knownCommand(root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	message := fmt.Sprintf("unknown command %q", args[0])
+	if similar := root.SuggestionsFor(args[0]); len(similar) > 0 {
+		message += ", did you mean " + strings.Join(similar, " or ") + "?"
+	}
+	return usageError{command: root.CommandPath(), err: errors.New(message)}
 }
 
 // usageArgs turns a check of arguments into a usage error.
