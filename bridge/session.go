@@ -49,7 +49,6 @@ type session struct {
 
 // sessions are those of this process.
 type sessions struct {
-	clients Clients
 	watcher watcher
 	logs    *stepLogs
 	wake    func(stageID int64)

@@ -12,6 +12,7 @@ import (
 
 // The texts are those of the real server, with SQLite.
 var (
+	//lint:ignore ST1005 the real server writes it so
 	errOptimisticLock = errors.New("Optimistic Lock Error")
 	errNoRows         = errors.New("sql: no rows in result set")
 	errStepExists     = errors.New("UNIQUE constraint failed: steps.step_stage_id, steps.step_number")

@@ -282,6 +282,7 @@ func (s *Server) updateStep(_ context.Context, c Call) answer {
 	delete(s.streams, in.ID)
 	if err != nil {
 		// The server collects the errors of this update, so that none is recognised any more.
+		//lint:ignore ST1005 the real server writes it so
 		return fail(fmt.Errorf("1 error occurred:\n\t* %s\n\n", err))
 	}
 	return reply(in)
