@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -51,13 +52,17 @@ func (f *factFlags) add(flags *pflag.FlagSet) {
 // facts gathers what is known of the build, for a pipeline file in a folder.
 func (f *factFlags) facts(ctx context.Context, folder string) (translate.Facts, error) {
 	facts := gitFacts(ctx, folder)
+	var vars map[string]string
 	if f.envFile != "" {
-		vars, err := godotenv.Read(f.envFile)
-		if err != nil {
+		var err error
+		if vars, err = godotenv.Read(f.envFile); err != nil {
 			return facts, fmt.Errorf("reading the variables of %s: %w", f.envFile, err)
 		}
-		fromVariables(&facts, vars)
 	}
+	if f.tag != "" || cmp.Or(f.event, vars["DRONE_BUILD_EVENT"]) == api.EventTag {
+		facts.Build.Target = "" // The branch of the checkout says nothing of a tag; Drone, too, mostly knows none.
+	}
+	fromVariables(&facts, vars)
 	f.apply(&facts)
 	complete(&facts)
 	return facts, nil
@@ -106,8 +111,8 @@ func (f *factFlags) apply(facts *translate.Facts) {
 // complete fills what follows from the rest, as Drone's server does.
 func complete(facts *translate.Facts) {
 	b, r := &facts.Build, &facts.Repo
-	if owner, name, ok := strings.Cut(r.Slug, "/"); ok {
-		r.Namespace, r.Name = owner, name
+	if i := strings.LastIndexByte(r.Slug, '/'); i >= 0 { // The owner may be a group of groups.
+		r.Namespace, r.Name = r.Slug[:i], r.Slug[i+1:]
 	} else if r.Name == "" {
 		r.Name = r.Slug
 	}
@@ -115,11 +120,8 @@ func complete(facts *translate.Facts) {
 	setDefault(&r.Branch, "main")
 	if b.Event != api.EventTag {
 		setDefault(&b.Target, r.Branch)
+		setDefault(&b.Ref, "refs/heads/"+b.Target)
 	}
-	if b.Event == api.EventTag && !strings.HasPrefix(b.Ref, "refs/tags/") {
-		b.Target = "" // Drone knows no branch of a tag.
-	}
-	setDefault(&b.Ref, "refs/heads/"+b.Target)
 	setDefault(&b.Source, b.Target)
 	setDefault(&facts.System.Proto, "https")
 	if b.Created == 0 {

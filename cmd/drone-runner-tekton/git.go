@@ -56,30 +56,29 @@ func gitFacts(ctx context.Context, folder string) translate.Facts {
 // remoteURLs gives both addresses of a git remote, and the repository's name in it. Credentials in the address are left
 // out. A remote without a host, such as a folder, has no address that a cluster could clone from.
 func remoteURLs(remote string) (http, ssh, slug string) {
-	host, path := "", ""
+	host, name, path := "", "", "" // name is the host without a port
 	scheme := "https"
-	if u, err := url.Parse(remote); err == nil && u.Host != "" {
-		host, path = u.Host, u.Path
+	if u, err := url.Parse(remote); err == nil && u.Scheme == "file" {
+		return "", "", ""
+	} else if err == nil && u.Host != "" {
+		host, name, path = u.Host, u.Hostname(), u.Path
 		if u.Scheme == "http" {
 			scheme = "http"
 		}
 		if u.Scheme == "ssh" {
-			host = u.Hostname()
+			host = name
 		}
 	} else if before, after, ok := strings.Cut(remote, ":"); ok && !strings.Contains(before, "/") {
 		_, h, found := strings.Cut(before, "@")
 		if !found {
 			h = before
 		}
-		host, path = h, after
+		host, name, path = h, h, after
 	}
 	if host == "" {
 		return "", "", ""
 	}
 	path = strings.Trim(path, "/")
 	slug = strings.TrimSuffix(path, ".git")
-	if parts := strings.Split(slug, "/"); len(parts) > 2 { // groups of groups: Drone's slug is the whole path
-		slug = strings.Join(parts, "/")
-	}
-	return scheme + "://" + host + "/" + path, "git@" + host + ":" + path, slug
+	return scheme + "://" + host + "/" + path, "git@" + name + ":" + path, slug
 }
