@@ -55,7 +55,9 @@ func outlineSpec(spec *v1.EmbeddedTask) *v1.EmbeddedTask {
 		if !mayRefer(s.WorkingDir) {
 			s.WorkingDir = ""
 		}
-		s.Command = only(s.Command, mayRefer)
+		if s.Script == "" { // with a script, Tekton refuses any command
+			s.Command = only(s.Command, mayRefer)
+		}
 		s.Args = only(s.Args, mayRefer)
 		s.Env = only(s.Env, func(v corev1.EnvVar) bool { return v.ValueFrom == nil && mayRefer(v.Value) })
 	}

@@ -18,6 +18,12 @@ import (
 func Pipeline(p *drone.Pipeline, f Facts, o Options) (*Bundle, diag.List) {
 	o = o.withDefaults()
 	f = f.forStage(p)
+	if n := len(p.Services) + len(p.Steps); n > maxSteps {
+		return nil, diag.List{{
+			Severity: diag.Error, Code: CodeTooLarge, Position: p.At(""),
+			Message: fmt.Sprintf("the pipeline %s has %d steps, more than a PipelineRun can hold", p.DisplayName(), n), Hint: "split it",
+		}}
+	}
 	diags := drone.Lint(p, o.Trusted)
 	if diags.HasErrors() {
 		return nil, diags

@@ -16,6 +16,9 @@ import (
 // specification twice, in spec and in status.
 const maxRunSize = 700 << 10
 
+// maxSteps is more than fit into a run of that size, however small they are.
+const maxSteps = 2000
+
 // validate checks the run as Tekton's admission would. Tekton's own webhook does the same again when the run is created.
 func validate(p *Plan, run *v1.PipelineRun, diags *diag.List) {
 	err := refusal(outline(run))
