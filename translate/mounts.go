@@ -1,7 +1,6 @@
 package translate
 
 import (
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -91,7 +90,6 @@ func (l *lowering) mountsOf(s *Step) []mount {
 			continue
 		}
 		v := l.volumes.byName[m.Name]
-		pos := s.Spec.At(fmt.Sprintf("volumes.%d", i))
 		if v == nil { // Drone leaves the mount out; the check of the file has told.
 			continue
 		}
@@ -99,15 +97,15 @@ func (l *lowering) mountsOf(s *Step) []mount {
 		if !isTemp(v) {
 			out.existing = existingSource(v)
 			if out.existing == nil {
-				l.diags.Warnf(pos, CodeVolume, "the volume %q has no kind that Drone knows, so step %q does not get it", m.Name, s.Name)
+				l.diags.Warnf(s.Spec.At(at("volumes", i)), CodeVolume, "the volume %q has no kind that Drone knows, so step %q does not get it", m.Name, s.Name)
 				continue
 			}
 			out.readOnly = v.Claim != nil && v.Claim.ReadOnly
 		}
-		if i := slices.IndexFunc(mounts, func(o mount) bool { return o.path == out.path }); i >= 0 {
+		if same := slices.IndexFunc(mounts, func(o mount) bool { return o.path == out.path }); same >= 0 {
 			// A volume at the source's place takes it; of two volumes at one place the last counts.
-			l.diags.Warnf(pos, CodeVolume, "step %q mounts two volumes at %s; the last one counts", s.Name, out.path)
-			mounts = slices.Delete(mounts, i, i+1)
+			l.diags.Warnf(s.Spec.At(at("volumes", i)), CodeVolume, "step %q mounts two volumes at %s; the last one counts", s.Name, out.path)
+			mounts = slices.Delete(mounts, same, same+1)
 		}
 		mounts = append(mounts, out)
 	}

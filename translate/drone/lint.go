@@ -105,18 +105,20 @@ func (l *linter) name(s *Step) {
 // dependencies checks that a step depends on what stands before it. So cycles cannot be.
 func (l *linter) dependencies(s *Step) {
 	for i, name := range s.DependsOn {
-		pos := s.At(fmt.Sprintf("depends_on.%d", i))
+		refuse := func(hint, format string, args ...any) {
+			l.errorf(s.At(fmt.Sprintf("depends_on.%d", i)), CodeDependency, hint, format, args...)
+		}
 		switch {
 		case name == s.Name:
-			l.errorf(pos, CodeDependency, "remove it", "the step %q depends on itself; Drone refuses that", name)
+			refuse("remove it", "the step %q depends on itself; Drone refuses that", name)
 		case l.names[name]:
 		case name == CloneName:
-			l.errorf(pos, CodeDependency, "remove it", "there is no step clone to depend on, because cloning is disabled")
+			refuse("remove it", "there is no step clone to depend on, because cloning is disabled")
 		case l.all[name]:
-			l.errorf(pos, CodeDependency, fmt.Sprintf("move %q before it", name),
+			refuse(fmt.Sprintf("move %q before it", name),
 				"the step %q depends on %q, which stands after it; Drone refuses that", s.Name, name)
 		default:
-			l.errorf(pos, CodeDependency, "correct the name"+nearest(name, l.names),
+			refuse("correct the name"+nearest(name, l.names),
 				"the step %q depends on %q, and there is no such step; Drone refuses that", s.Name, name)
 		}
 	}

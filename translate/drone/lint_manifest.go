@@ -53,7 +53,7 @@ func (l *linter) platform(p *Pipeline) {
 func (m *Manifest) inOrder() []*Pipeline {
 	all := slices.Clone(m.Pipelines)
 	for _, s := range m.Skipped {
-		at := map[string]diag.Position{"": s.Position}
+		at := func() map[string]diag.Position { return map[string]diag.Position{"": s.Position} }
 		all = append(all, &Pipeline{Name: s.Name, Type: s.Type, Positions: Positions{at: at}})
 	}
 	slices.SortStableFunc(all, func(a, b *Pipeline) int { return cmp.Compare(a.At("").Line, b.At("").Line) })

@@ -226,12 +226,17 @@ type (
 
 // Positions knows where the keys of one part of a file stand. Paths are keys and list indices joined by dots, relative
 // to the part: "environment.GOOS", "volumes.0.path". The empty path is the part itself.
-type Positions struct{ at map[string]diag.Position }
+type Positions struct {
+	at func() map[string]diag.Position
+}
 
 // At is the place of a path, or of the nearest part around it that the file has.
 func (p Positions) At(path string) diag.Position {
-	for {
-		if pos, ok := p.at[path]; ok {
+	if p.at == nil {
+		return diag.Position{}
+	}
+	for at := p.at(); ; {
+		if pos, ok := at[path]; ok {
 			return pos
 		}
 		if path == "" {
@@ -243,7 +248,10 @@ func (p Positions) At(path string) diag.Position {
 
 // Has reports whether the file has the path, with any value.
 func (p Positions) Has(path string) bool {
-	_, ok := p.at[path]
+	if p.at == nil {
+		return false
+	}
+	_, ok := p.at()[path]
 	return ok
 }
 

@@ -3,6 +3,7 @@ package drone
 import (
 	"slices"
 	"strconv"
+	"sync"
 
 	yamlv3 "go.yaml.in/yaml/v3"
 
@@ -89,12 +90,14 @@ func lookup(m *yamlv3.Node, key string) *yamlv3.Node {
 	return found
 }
 
-// positions collects the places of everything below a node. Below the paths of stop, only the items of the list are
-// recorded: they are parts with positions of their own.
+// positions collects the places of everything below a node, once one of them is asked for: of most parts none ever is.
+// Below the paths of stop, only the items of the list are recorded: they are parts with positions of their own.
 func (t tree) positions(n *yamlv3.Node, stop ...string) Positions {
-	at := map[string]diag.Position{"": t.position(n)}
-	t.collect(at, "", n, stop)
-	return Positions{at: at}
+	return Positions{at: sync.OnceValue(func() map[string]diag.Position {
+		at := map[string]diag.Position{"": t.position(n)}
+		t.collect(at, "", n, stop)
+		return at
+	})}
 }
 
 func (t tree) collect(at map[string]diag.Position, path string, n *yamlv3.Node, stop []string) {
