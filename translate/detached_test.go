@@ -181,6 +181,20 @@ steps:
 	}
 }
 
+// A sidecar whose arguments are no script cannot wait, which is told.
+func TestDetachedStepsWithoutAScriptInOnePod(t *testing.T) {
+	for keys, told := range map[string]int{
+		"image: i": 1, "image: i, entrypoint: [/server], commands: [ls]": 1, "image: i, command: [serve]": 1,
+		"image: i, commands: [./server]": 0, "image: i, entrypoint: [/bin/sh, -c], command: [./server]": 0, "image: i, entrypoint: ['server -x']": 0,
+	} {
+		_, list := convert(t, kubernetesHead+"steps: [{name: d, detach: true, "+keys+"}, {name: a, image: i}]\n",
+			func(_ *Facts, o *Options) { o.Workspace.Layout = workspace.Pod })
+		if got := about(list, CodeService); len(got) != told {
+			t.Errorf("a detached step with %s: said %q, want %d messages", keys, got, told)
+		}
+	}
+}
+
 // In the layout pod services are sidecars, at their names and at localhost. One with commands waits for its turn.
 func TestServicesInOnePod(t *testing.T) {
 	b := converted(t, kubernetesHead+`services: [{name: redis, image: redis}]

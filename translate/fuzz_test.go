@@ -91,6 +91,7 @@ func FuzzPipeline(f *testing.F) {
 	for _, text := range []string{
 		dockerHead + "steps: [{name: a, image: i, commands: ['$(params.x)']}]\n",
 		kubernetesHead + "services: [{name: s, image: i}]\nsteps: [{name: a, image: i, when: {status: [failure]}}, {name: B, image: i, detach: true, commands: [x]}]\n",
+		kubernetesHead + "steps: [{name: a, image: i, detach: true, entrypoint: [x], commands: [y]}, {name: b, image: i, entrypoint: [a b]}]\n",
 		dockerHead + "volumes: [{name: v, temp: {}}]\nsteps: [{name: a, image: i, volumes: [{name: v, path: /x}]}, {name: b, image: i, depends_on: [a], failure: ignore}]\n",
 		dockerHead + "steps: [{name: a, image: plugins/docker, settings: {a: [1, {b: ~}], p: {from_secret: s}}}, {name: $(params.x), image: i, when: {status: [success, failure]}}]\n",
 		kubernetesHead + "metadata: {namespace: n, labels: {a: b}, annotations: {c: d}}\nnode_selector: {a: b}\ntolerations: [{key: k}]\n" +

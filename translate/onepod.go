@@ -183,9 +183,9 @@ func (l *lowering) addSidecars(spec *v1.TaskSpec, units []*unit) {
 			})
 		}
 		switch {
-		case d.gated() && len(s.Spec.Commands) > 0:
+		case d.gated() && runsScript(&sidecar):
 			l.gateSidecar(spec, units, &sidecar, d)
-		case !s.Service:
+		case d.gated():
 			l.diags.Add(diag.Diagnostic{
 				Severity: diag.Warning, Code: CodeService, Position: s.Spec.At(""),
 				Message: "the detached step " + strconv.Quote(s.Name) + " starts with the pod and not in its place in the order",
@@ -194,6 +194,12 @@ func (l *lowering) addSidecars(spec *v1.TaskSpec, units []*unit) {
 		}
 		spec.Sidecars = append(spec.Sidecars, sidecar)
 	}
+}
+
+// runsScript reports whether a sidecar's arguments are a script, which can begin with something else.
+func runsScript(s *v1.Sidecar) bool {
+	c := s.Command
+	return len(s.Args) > 0 && (slices.Equal(c, []string{"/bin/sh", "-c"}) || len(c) > 2 && c[2] == joinPieces)
 }
 
 // gateSidecar holds a sidecar back until a helper after the steps before it has marked its start.
