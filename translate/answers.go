@@ -178,9 +178,9 @@ func (l *lowering) answerSecrets(b *Bundle) {
 			Hint:    "kubectl create secret generic " + b.SecretName + " " + strings.Join(literals, " "),
 		})
 	}
-	for i, s := range b.PullSecrets {
+	for _, s := range b.PullSecrets {
 		l.diags.Add(diag.Diagnostic{
-			Severity: diag.Info, Code: CodeSecretNeeded, Position: p.At(at("image_pull_secrets", i)),
+			Severity: diag.Info, Code: CodeSecretNeeded, Position: p.At("image_pull_secrets"),
 			Message: fmt.Sprintf("images are pulled with the Secret %s, which has to hold what the Drone secret %q holds", s.Key, s.Name),
 			Hint:    "kubectl create secret docker-registry " + s.Key + " --from-file=.dockerconfigjson=config.json",
 		})

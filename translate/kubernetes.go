@@ -3,6 +3,7 @@ package translate
 import (
 	"fmt"
 	"maps"
+	"math"
 	"net/netip"
 	"slices"
 	"strings"
@@ -49,7 +50,18 @@ func (l *lowering) checkForKubernetes() {
 	for i, t := range p.Tolerations {
 		l.refuse(p.At(at("tolerations", i)), "the toleration", notToleration(t))
 	}
+	for i, name := range p.DNSConfig.Searches {
+		l.refuse(p.At(at("dns_config.searches", i)), fmt.Sprintf("the domain %q", name), validation.IsDNS1123Subdomain(strings.TrimSuffix(name, ".")))
+	}
+	for i, o := range p.DNSConfig.Options {
+		if o.Name == "" {
+			l.refuse(p.At(at("dns_config.options", i)), "an option", []string{"it must have a name"})
+		}
+	}
 	l.checkVolumes()
+	for _, s := range l.plan.Steps {
+		l.checkStep(s)
+	}
 }
 
 // isVariable reports whether a container can have a variable of a name, and tells where it cannot: at a key of a map.
@@ -67,32 +79,87 @@ func (l *lowering) isVariable(in interface{ At(string) diag.Position }, path, ke
 // checkVolumes looks at the volumes that exist, and at where volumes are mounted.
 func (l *lowering) checkVolumes() {
 	for _, v := range l.plan.Pipeline.Volumes {
-		name, kind := "", ""
+		name, kind, mode := "", "", (*int32)(nil)
 		switch {
 		case v.Temp != nil:
 			continue
 		case v.Host != nil:
-			if v.Host.Path == "" || slices.Contains(strings.Split(v.Host.Path, "/"), "..") {
-				l.refuse(v.At("host"), fmt.Sprintf("the path %q of the volume %s", v.Host.Path, v.Name), []string{"it must be a path without steps upwards"})
+			if !strings.HasPrefix(v.Host.Path, "/") || slices.Contains(strings.Split(v.Host.Path, "/"), "..") {
+				l.refuse(v.At("host"), fmt.Sprintf("the path %q of the volume %s", v.Host.Path, v.Name),
+					[]string{"it must be absolute, without steps upwards"})
 			}
 			continue
 		case v.Claim != nil:
 			name, kind = v.Claim.Name, "claim"
 		case v.ConfigMap != nil:
-			name, kind = v.ConfigMap.Name, "config_map"
+			name, kind, mode = v.ConfigMap.Name, "config_map", v.ConfigMap.DefaultMode
 		case v.Secret != nil:
-			name, kind = v.Secret.Name, "secret"
+			name, kind, mode = v.Secret.Name, "secret", v.Secret.DefaultMode
 		default:
 			continue
 		}
 		l.refuse(v.At(kind), fmt.Sprintf("the name %q of the %s of the volume %s", name, kind, v.Name), validation.IsDNS1123Subdomain(name))
+		if mode != nil && (*mode < 0 || *mode > 0o777) {
+			l.refuse(v.At(kind), fmt.Sprintf("the mode %#o of the files of the volume %s", *mode, v.Name), []string{"it must be between 0 and 0777"})
+		}
 	}
-	for _, s := range l.plan.Steps {
-		for i, m := range s.Spec.Volumes {
-			if strings.Contains(m.Path, ":") {
-				l.refuse(s.Spec.At(at("volumes", i)), fmt.Sprintf("the path %q of a volume", m.Path), []string{"it must not contain a colon"})
+}
+
+// checkStep looks at what a container is made of.
+func (l *lowering) checkStep(s *Step) {
+	spec := s.Spec
+	if strings.TrimSpace(spec.Image) != spec.Image {
+		l.refuse(spec.At("image"), fmt.Sprintf("the image %q", spec.Image), []string{"it must not begin or end with a blank"})
+	}
+	user, group := userOf(spec)
+	for _, id := range []*int64{user, group} {
+		if id != nil && (*id < 0 || *id > math.MaxInt32) {
+			l.refuse(spec.At("user"), fmt.Sprintf("the number %d of a user or group", *id), []string{"it must be between 0 and 2147483647"})
+		}
+	}
+	for i, m := range spec.Volumes {
+		if strings.Contains(m.Path, ":") {
+			l.refuse(spec.At(at("volumes", i)), fmt.Sprintf("the path %q of a volume", m.Path), []string{"it must not contain a colon"})
+		}
+	}
+	for i, c := range spec.Commands {
+		l.checkText(spec, at("commands", i), c, math.MaxInt) // long scripts are cut
+	}
+	for path, texts := range map[string][]string{"entrypoint": spec.Entrypoint, "command": spec.Command} {
+		for i, text := range texts {
+			l.checkText(spec, at(path, i), text, maxText)
+			if stepResult.MatchString(text) && len(spec.Commands) == 0 {
+				l.diags.Warnf(spec.At(at(path, i)), CodeEntrypoint,
+					"Tekton takes %q for a result of a step, and ends step %q where there is none", text, s.Name)
 			}
 		}
+	}
+	for name, v := range spec.Environment {
+		if v != nil {
+			l.checkText(spec, at("environment", name), v.Value, maxText)
+		}
+	}
+	for key, v := range spec.Settings {
+		if v != nil && v.Value != nil {
+			l.checkText(spec, at("settings", key), encodeSetting(v.Value), maxText)
+		}
+	}
+}
+
+// maxText is the longest text in bytes that Linux gives a process as one argument, or as one variable with its name.
+const maxText = 128<<10 - 1
+
+// checkText finds texts that no process can be started with.
+func (l *lowering) checkText(spec *drone.Step, path, text string, limit int) {
+	switch {
+	case strings.Contains(text, "\x00"):
+		l.diags.Errorf(spec.At(path), CodeKubernetes, "no process can be started with a text that holds the character U+0000")
+	case len(text) > limit:
+		l.diags.Add(diag.Diagnostic{
+			Severity: diag.Error, Code: CodeKubernetes, Position: spec.At(path),
+			Message: fmt.Sprintf("Linux starts no process with a text of %d KiB; at most 128 KiB are possible", len(text)>>10),
+			Hint:    "put it into a file of the repository",
+		})
 	}
 }
 

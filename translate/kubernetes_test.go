@@ -33,6 +33,21 @@ func TestValuesThatKubernetesRefuses(t *testing.T) {
 		{"volumes: [{name: v, secret: {name: A}}]\n" + steps, `the name "A" of the secret of the volume v`},
 		{"volumes: [{name: v, host: {path: /a/../b}}]\n" + steps, `the path "/a/../b" of the volume v`},
 		{"volumes: [{name: v, host: {path: /a/..b}}]\n" + steps, ""},
+		{"volumes: [{name: v, host: {path: a/b}}]\n" + steps, `the path "a/b" of the volume v`},
+		{"volumes: [{name: v, config_map: {name: c, default_mode: 01000}}]\n" + steps, "the mode 01000 of the files of the volume v"},
+		{"volumes: [{name: v, config_map: {name: c, default_mode: 0777}}]\n" + steps, ""},
+		{"dns_config: {searches: [a b]}\n" + steps, `the domain "a b"`},
+		{"dns_config: {searches: [example.com.], options: [{name: debug}]}\n" + steps, ""},
+		{"dns_config: {options: [{value: '1'}]}\n" + steps, "refuse an option: it must have a name"},
+		{"steps: [{name: a, image: 'i '}]\n", `f:4:19: error: Kubernetes would refuse the image "i "`},
+		{"steps: [{name: a, image: i, user: 2147483648}]\n", "the number 2147483648 of a user or group"},
+		{"steps: [{name: a, image: i, group: -1}]\n", "the number -1 of a user or group"},
+		{"steps: [{name: a, image: i, user: 2147483647, group: 0}]\n", ""},
+		{`steps: [{name: a, image: i, commands: ["echo \0"]}]` + "\n", "f:4:40: error: no process can be started with a text that holds the character U+0000"},
+		{`steps: [{name: a, image: i, settings: {x: ["\0"]}}]` + "\n", "the character U+0000"},
+		{"steps: [{name: a, image: i, command: [" + strings.Repeat("x", 128<<10) + "]}]\n", "Linux starts no process with a text of 128 KiB"},
+		{"steps: [{name: a, image: i, environment: {X: " + strings.Repeat("x", 128<<10) + "}}]\n", "Linux starts no process with a text of 128 KiB"},
+		{"steps: [{name: a, image: i, commands: [" + strings.Repeat("x", 128<<10) + "]}]\n", ""},
 		{"volumes: [{name: v, temp: {}}]\nsteps: [{name: a, image: i, volumes: [{name: v, path: 'a:b'}]}]\n", `the path "a:b" of a volume`},
 	} {
 		b, list := convert(t, kubernetesHead+test.text)
@@ -42,6 +57,19 @@ func TestValuesThatKubernetesRefuses(t *testing.T) {
 		}
 		if test.want != "" && (!strings.Contains(report(list), test.want) || b != nil) {
 			t.Errorf("of %swas said: %s, want %s", test.text, report(list), test.want)
+		}
+	}
+}
+
+// A text that Tekton takes for a result of a step can be written in a script alone.
+func TestResultsOfStepsInArgumentsAreTold(t *testing.T) {
+	for keys, told := range map[string]int{
+		"command: ['$(steps.a.results.b)']": 1, "entrypoint: [x, '$(steps.a.results.b)']": 1, "commands: ['$(steps.a.results.b)']": 0,
+		"command: ['$(params.x)']": 0,
+	} {
+		_, list := convert(t, dockerHead+"steps: [{name: a, image: i, "+keys+"}]\n")
+		if got := about(list, CodeEntrypoint); len(got) != told {
+			t.Errorf("of a step with %s was said %q, want %d warnings", keys, got, told)
 		}
 	}
 }

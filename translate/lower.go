@@ -312,9 +312,7 @@ func (l *lowering) bundle() *Bundle {
 	for _, name := range l.secrets.used {
 		b.Secrets = append(b.Secrets, SecretUse{Name: name, Key: l.secrets.keys[strings.ToLower(name)]})
 	}
-	for _, name := range l.plan.Pipeline.PullSecrets {
-		b.PullSecrets = append(b.PullSecrets, SecretUse{Name: name, Key: slug(name, 63)})
-	}
+	b.PullSecrets = pullSecrets(l.plan.Pipeline)
 	for _, r := range l.storage.decision.Reasons {
 		b.Reasons = append(b.Reasons, r.Topic+": "+r.Text)
 	}

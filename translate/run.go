@@ -138,8 +138,8 @@ func (l *lowering) taskRunTemplate(shared map[string]string) v1.PipelineTaskRunT
 	if p.ServiceAccountName == "" {
 		template.AutomountServiceAccountToken = &no
 	}
-	for _, name := range p.PullSecrets {
-		template.ImagePullSecrets = append(template.ImagePullSecrets, corev1.LocalObjectReference{Name: slug(name, 63)})
+	for _, s := range pullSecrets(p) {
+		template.ImagePullSecrets = append(template.ImagePullSecrets, corev1.LocalObjectReference{Name: s.Key})
 	}
 	if group := l.fsGroup(); group > 0 {
 		template.SecurityContext = &corev1.PodSecurityContext{FSGroup: &group}

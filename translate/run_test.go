@@ -103,15 +103,17 @@ func TestServiceAccount(t *testing.T) {
 }
 
 func TestSecretsForPullingImages(t *testing.T) {
-	b, list := convert(t, dockerHead+"image_pull_secrets: [docker_config, Other Config]\nsteps: [{name: a, image: i}]\n")
-	want := []corev1.LocalObjectReference{{Name: "docker-config"}, {Name: "other-config"}}
+	b, list := convert(t, dockerHead+"image_pull_secrets: [docker_config, Other Config, DOCKER_CONFIG, docker-config, '']\nsteps: [{name: a, image: i}]\n")
+	third := "docker-config-" + hash("docker-config")
+	want := []corev1.LocalObjectReference{{Name: "docker-config"}, {Name: "other-config"}, {Name: third}}
 	if diff := cmp.Diff(want, b.PipelineRun.Spec.TaskRunTemplate.PodTemplate.ImagePullSecrets); diff != "" {
 		t.Errorf("imagePullSecrets (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]SecretUse{{"docker_config", "docker-config"}, {"Other Config", "other-config"}}, b.PullSecrets); diff != "" {
+	uses := []SecretUse{{"docker_config", "docker-config"}, {"Other Config", "other-config"}, {"docker-config", third}}
+	if diff := cmp.Diff(uses, b.PullSecrets); diff != "" {
 		t.Errorf("pull secrets of the bundle (-want +got):\n%s", diff)
 	}
-	if got := about(list, CodeSecretNeeded); len(got) != 2 {
+	if got := about(list, CodeSecretNeeded); len(got) != 3 {
 		t.Errorf("what is said of secrets: %q, want a line for each", got)
 	}
 }

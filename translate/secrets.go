@@ -2,10 +2,26 @@ package translate
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/drone-tekton/drone-runner-tekton/translate/diag"
 	"github.com/drone-tekton/drone-runner-tekton/translate/drone"
 )
+
+// pullSecrets are the Drone secrets that a pipeline pulls images with, each as a Secret of its own. Drone finds secrets
+// without regard to case.
+func pullSecrets(p *drone.Pipeline) []SecretUse {
+	var uses []SecretUse
+	unique := newNames(maxTaskName)
+	seen := map[string]bool{"": true}
+	for _, name := range p.PullSecrets {
+		if folded := strings.ToLower(name); !seen[folded] {
+			seen[folded] = true
+			uses = append(uses, SecretUse{Name: name, Key: unique.unique(name)})
+		}
+	}
+	return uses
+}
 
 // ExplainSecrets says where the values of a file's secrets are, for a translation that cannot get them: in a secret store,
 // or encrypted with a key that Drone's server keeps.
