@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 
 	v1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+
+	"github.com/drone-tekton/drone-runner-tekton/workspace"
 )
 
 // What Tekton would refuse is an error, with Tekton's reason.
@@ -31,6 +33,25 @@ func TestRunsThatAreTooLarge(t *testing.T) {
 	b, list := convert(t, text)
 	if got := about(list, CodeTooLarge); b != nil || len(got) != 1 || !strings.Contains(got[0], "KiB") {
 		t.Errorf("said of a run of a megabyte: %q", got)
+	}
+}
+
+// A pod of more containers than the API server can keep the state of is an error, chains of any length are not.
+func TestPodsThatAreTooLarge(t *testing.T) {
+	text := dockerHead + "clone: {disable: true}\nsteps:\n"
+	for i := range 150 {
+		text += fmt.Sprintf("- {name: s%d, image: i, commands: [echo %d]}\n", i, i)
+	}
+	layout := func(l workspace.Layout) func(*Facts, *Options) {
+		return func(_ *Facts, o *Options) { o.Workspace.Layout = l }
+	}
+	b, list := convert(t, text, layout(workspace.Pod))
+	if got := about(list, CodeTooLarge); b != nil || len(got) != 1 || !strings.Contains(got[0], "150 containers") {
+		t.Errorf("said of a pod of 150 containers: %q", got)
+	}
+	tasks := converted(t, text, layout(workspace.Chains)).PipelineRun.Spec.PipelineSpec.Tasks
+	if len(tasks) != 3 {
+		t.Errorf("a row of 150 steps becomes %d chains, want 3", len(tasks))
 	}
 }
 

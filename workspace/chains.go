@@ -20,8 +20,12 @@ func tasks(layout Layout, steps []Step) [][]string {
 	}
 }
 
+// maxChain is the number of steps that a chain may have. Tekton mounts folders of each step of a task into all of them, so
+// that the pod grows with the square of their number, and one of 110 is more than the API server stores.
+const maxChain = 50
+
 // chains groups steps into runs without fork or join: a chain goes on from a step to the next where the next waits for
-// that step alone, nothing else waits for that step, and both mount the same.
+// that step alone, nothing else waits for that step, and both mount the same. A long one is cut.
 func chains(steps []Step) [][]string {
 	byName := map[string]Step{}
 	waiting := map[string]int{}
@@ -42,10 +46,11 @@ func chains(steps []Step) [][]string {
 	task := map[string]int{}
 	for _, s := range steps {
 		if goesOn(s) {
-			i := task[s.Needs[0]]
-			out[i] = append(out[i], s.Name)
-			task[s.Name] = i
-			continue
+			if i := task[s.Needs[0]]; len(out[i]) < maxChain {
+				out[i] = append(out[i], s.Name)
+				task[s.Name] = i
+				continue
+			}
 		}
 		task[s.Name] = len(out)
 		out = append(out, []string{s.Name})

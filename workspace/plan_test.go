@@ -291,3 +291,18 @@ func TestChains(t *testing.T) {
 		}
 	}
 }
+
+// A long row is cut, since a pod of very many containers cannot be stored.
+func TestLongChains(t *testing.T) {
+	steps := []Step{{Name: "0"}}
+	for i := 1; i < 120; i++ {
+		steps = append(steps, Step{Name: fmt.Sprint(i), Needs: []string{fmt.Sprint(i - 1)}})
+	}
+	var got []int
+	for _, task := range tasks(Chains, steps) {
+		got = append(got, len(task))
+	}
+	if want := []int{50, 50, 20}; !slices.Equal(got, want) {
+		t.Errorf("120 steps in a row are in chains of %v, want %v", got, want)
+	}
+}
