@@ -92,7 +92,7 @@ func TestManySteps(t *testing.T) {
 		fmt.Fprintf(&b, "- name: step %d\n  image: busybox:1.36\n  commands:\n  - echo %d\n  - make target-%d\n", i, i, i)
 	}
 	p := newPipeline(t, kube.namespace(t))
-	for _, layout := range []string{"steps", "chains", "pod"} {
+	for _, layout := range []string{"steps", "chains"} {
 		for _, o := range p.convert([]byte(b.String()), "--layout="+layout) {
 			kube.create(t, p.namespace, o, metav1.DryRunAll)
 		}
