@@ -8,8 +8,8 @@ import (
 	"github.com/drone-tekton/drone-runner-tekton/translate/drone"
 )
 
-// longPipeline is a pipeline of n steps of the usual kinds: commands, plugins with settings, secrets, a shared volume, a
-// notification at the end.
+// longPipeline is a pipeline of n steps of the usual kinds: commands, plugins with settings, secrets, a shared volume,
+// a notification at the end.
 func longPipeline(n int) []byte {
 	var b strings.Builder
 	b.WriteString("kind: pipeline\ntype: docker\nname: default\nvolumes: [{name: cache, temp: {}}]\n\nsteps:\n")

@@ -14,9 +14,11 @@ import (
 // A service is one Pod for the whole run, reachable by its name from every step: by a headless Service that names the
 // run's own Pods, ready or not, and by a search domain in the run's pods.
 func TestServicesAreReachableByName(t *testing.T) {
-	b := converted(t, dockerHead+"services:\n- {name: redis, image: redis}\n- {name: db, image: postgres, environment: {A: b}}\nsteps: [{name: a, image: i}]\n")
+	b := converted(t, dockerHead+"services:\n- {name: redis, image: redis}\n"+
+		"- {name: db, image: postgres, environment: {A: b}}\nsteps: [{name: a, image: i}]\n")
 	s := b.Service
-	if s == nil || s.Name != "hello-7-default" || s.Spec.ClusterIP != corev1.ClusterIPNone || !s.Spec.PublishNotReadyAddresses {
+	if s == nil || s.Name != "hello-7-default" || s.Spec.ClusterIP != corev1.ClusterIPNone ||
+		!s.Spec.PublishNotReadyAddresses {
 		t.Fatalf("the service is %+v, want a headless one with the run's name that does not wait for readiness", s)
 	}
 	if len(s.Spec.Ports) > 0 {
@@ -27,23 +29,29 @@ func TestServicesAreReachableByName(t *testing.T) {
 		hosts = append(hosts, p.Spec.Hostname+"."+p.Spec.Subdomain)
 		for label, value := range s.Spec.Selector {
 			if p.Labels[label] != value {
-				t.Errorf("the Pod %s has the label %s=%q, and the service selects %q", p.Name, label, p.Labels[label], value)
+				t.Errorf("the Pod %s has the label %s=%q, and the service selects %q", p.Name, label, p.Labels[label],
+					value)
 			}
 		}
-		if p.Spec.RestartPolicy != corev1.RestartPolicyNever || p.Spec.ActiveDeadlineSeconds == nil || *p.Spec.ActiveDeadlineSeconds != 3660 {
-			t.Errorf("the Pod %s has the restart policy %s and the deadline %v, want Never and an hour and a minute", p.Name, p.Spec.RestartPolicy, p.Spec.ActiveDeadlineSeconds)
+		if p.Spec.RestartPolicy != corev1.RestartPolicyNever || p.Spec.ActiveDeadlineSeconds == nil ||
+			*p.Spec.ActiveDeadlineSeconds != 3660 {
+			t.Errorf("the Pod %s has the restart policy %s and the deadline %v, want Never and an hour and a minute",
+				p.Name, p.Spec.RestartPolicy, p.Spec.ActiveDeadlineSeconds)
 		}
 		if !slices.Contains(p.Spec.DNSConfig.Searches, "hello-7-default.default.svc.cluster.local") {
-			t.Errorf("the Pod %s looks names up in %v, so services do not reach each other", p.Name, p.Spec.DNSConfig.Searches)
+			t.Errorf("the Pod %s looks names up in %v, so services do not reach each other", p.Name,
+				p.Spec.DNSConfig.Searches)
 		}
 	}
 	if diff := cmp.Diff([]string{"redis.hello-7-default", "db.hello-7-default"}, hosts); diff != "" {
 		t.Errorf("names of Pods in DNS (-want +got):\n%s", diff)
 	}
-	if got := startedPod(t, b.Pods[1]).env; got["A"] != "b" || got["DRONE_STEP_NAME"] != "db" || got["DRONE_REPO"] != "octocat/hello" {
+	if got := startedPod(t, b.Pods[1]).env; got["A"] != "b" || got["DRONE_STEP_NAME"] != "db" ||
+		got["DRONE_REPO"] != "octocat/hello" {
 		t.Errorf("the service's variables are %v", got)
 	}
-	if l := b.PipelineRun.Spec.TaskRunTemplate.PodTemplate; !slices.Contains(l.DNSConfig.Searches, "hello-7-default.default.svc.cluster.local") {
+	if l := b.PipelineRun.Spec.TaskRunTemplate.PodTemplate; !slices.Contains(l.DNSConfig.Searches,
+		"hello-7-default.default.svc.cluster.local") {
 		t.Errorf("steps look names up in %v", l.DNSConfig.Searches)
 	}
 }
@@ -53,8 +61,10 @@ func TestServicesOfTwoRunsDoNotMeet(t *testing.T) {
 	text := dockerHead + "services: [{name: redis, image: redis}]\nsteps: [{name: a, image: i}]\n"
 	one := converted(t, text)
 	two := converted(t, text, func(f *Facts, _ *Options) { f.Build.Number = 8 })
-	if one.Service.Name == two.Service.Name || one.Pods[0].Name == two.Pods[0].Name || one.Pods[0].Spec.Subdomain == two.Pods[0].Spec.Subdomain {
-		t.Errorf("builds 7 and 8 share names: %s, %s, %s", one.Service.Name, one.Pods[0].Name, one.Pods[0].Spec.Subdomain)
+	if one.Service.Name == two.Service.Name || one.Pods[0].Name == two.Pods[0].Name ||
+		one.Pods[0].Spec.Subdomain == two.Pods[0].Spec.Subdomain {
+		t.Errorf("builds 7 and 8 share names: %s, %s, %s", one.Service.Name, one.Pods[0].Name,
+			one.Pods[0].Spec.Subdomain)
 	}
 	if cmp.Equal(one.Service.Spec.Selector, two.Service.Spec.Selector) {
 		t.Errorf("builds 7 and 8 select the same Pods: %v", one.Service.Spec.Selector)
@@ -63,7 +73,8 @@ func TestServicesOfTwoRunsDoNotMeet(t *testing.T) {
 
 // Names that DNS does not allow become names that it does, which is told.
 func TestNamesOfServicesInDNS(t *testing.T) {
-	b, list := convert(t, dockerHead+"services: [{name: My_DB, image: i}, {name: my db, image: i}]\nsteps: [{name: a, image: i}]\n")
+	b, list := convert(t, dockerHead+"services: [{name: My_DB, image: i}, {name: my db, image: i}]\n"+
+		"steps: [{name: a, image: i}]\n")
 	if list.HasErrors() {
 		t.Fatal(list)
 	}
@@ -94,19 +105,25 @@ steps:
 	}
 	db, server := b.Pods[0].Spec, b.Pods[1].Spec
 	if len(db.InitContainers) > 0 || len(db.Volumes) > 0 {
-		t.Errorf("the service waits (%d init containers) or has files (%d volumes)", len(db.InitContainers), len(db.Volumes))
+		t.Errorf("the service waits (%d init containers) or has files (%d volumes)", len(db.InitContainers),
+			len(db.Volumes))
 	}
 	if len(server.InitContainers) != 1 || !slices.Contains(server.InitContainers[0].Command, "server") {
-		t.Errorf("the detached step has the init containers %v, want one that waits for its start", server.InitContainers)
+		t.Errorf("the detached step has the init containers %v, want one that waits for its start",
+			server.InitContainers)
 	}
 	start := taskOf(t, b, "start-server")
-	if args := start.TaskSpec.Steps[0].Args; !slices.Contains(args, "server") || start.Workspaces[0].SubPath != server.InitContainers[0].VolumeMounts[0].SubPath {
-		t.Errorf("the start is marked by %q below %q, and looked for below %q", args, start.Workspaces[0].SubPath, server.InitContainers[0].VolumeMounts[0].SubPath)
+	if args := start.TaskSpec.Steps[0].Args; !slices.Contains(args, "server") ||
+		start.Workspaces[0].SubPath != server.InitContainers[0].VolumeMounts[0].SubPath {
+		t.Errorf("the start is marked by %q below %q, and looked for below %q", args, start.Workspaces[0].SubPath,
+			server.InitContainers[0].VolumeMounts[0].SubPath)
 	}
-	if m := server.Containers[0].VolumeMounts; len(m) != 1 || m[0].MountPath != "/drone/src" || m[0].SubPath != "source" {
+	if m := server.Containers[0].VolumeMounts; len(m) != 1 || m[0].MountPath != "/drone/src" ||
+		m[0].SubPath != "source" {
 		t.Errorf("the detached step mounts %v, want the source", m)
 	}
-	if w := b.PipelineRun.Spec.Workspaces[0]; w.PersistentVolumeClaim == nil || len(b.Claims) != 1 || w.PersistentVolumeClaim.ClaimName != b.Claims[0].Name {
+	if w := b.PipelineRun.Spec.Workspaces[0]; w.PersistentVolumeClaim == nil || len(b.Claims) != 1 ||
+		w.PersistentVolumeClaim.ClaimName != b.Claims[0].Name {
 		t.Errorf("the run binds %+v, want the claim that stands beside it", w)
 	}
 }
@@ -124,7 +141,8 @@ func TestDetachedStepsRunWhereTheirFilesAre(t *testing.T) {
 		{"many nodes", workspace.Options{AccessMode: corev1.ReadWriteMany}, nil, false},
 		{"spread", workspace.Options{Spread: true}, nil, false},
 		{"without an assistant there is nothing to follow", workspace.Options{},
-			&workspace.Cluster{Coschedule: workspace.CoscheduleDisabled, Classes: []workspace.Class{{Name: "c", Default: true}}}, false},
+			&workspace.Cluster{Coschedule: workspace.CoscheduleDisabled,
+				Classes: []workspace.Class{{Name: "c", Default: true}}}, false},
 	} {
 		b := converted(t, text, func(_ *Facts, o *Options) { o.Workspace, o.Cluster = test.options, test.cluster })
 		if got := b.Pods[0].Spec.Affinity != nil; got != test.want {
@@ -135,7 +153,8 @@ func TestDetachedStepsRunWhereTheirFilesAre(t *testing.T) {
 
 // A detached step that runs on failure only has nothing left to serve; it is left out, and that is told.
 func TestDetachedStepsOnFailure(t *testing.T) {
-	b, list := convert(t, dockerHead+"steps: [{name: a, image: i}, {name: d, image: i, detach: true, when: {status: [failure]}}]\n")
+	b, list := convert(t, dockerHead+"steps: [{name: a, image: i}, {name: d, image: i, detach: true, "+
+		"when: {status: [failure]}}]\n")
 	if len(b.Pods) != 0 || b.Service != nil {
 		t.Errorf("there are %d Pods", len(b.Pods))
 	}
@@ -144,8 +163,8 @@ func TestDetachedStepsOnFailure(t *testing.T) {
 	}
 }
 
-// Services of kubernetes pipelines are at localhost in Drone. Here they are only in the layout pod; elsewhere every text
-// that looks for one there is told, at its place.
+// Services of kubernetes pipelines are at localhost in Drone. Here they are only in the layout pod; elsewhere every
+// text that looks for one there is told, at its place.
 func TestServicesAtLocalhost(t *testing.T) {
 	body := `services: [{name: redis, image: redis}]
 steps:
@@ -185,7 +204,8 @@ steps:
 func TestDetachedStepsWithoutAScriptInOnePod(t *testing.T) {
 	for keys, told := range map[string]int{
 		"image: i": 1, "image: i, entrypoint: [/server], commands: [ls]": 1, "image: i, command: [serve]": 1,
-		"image: i, commands: [./server]": 0, "image: i, entrypoint: [/bin/sh, -c], command: [./server]": 0, "image: i, entrypoint: ['server -x']": 0,
+		"image: i, commands: [./server]": 0, "image: i, entrypoint: [/bin/sh, -c], command: [./server]": 0,
+		"image: i, entrypoint: ['server -x']": 0,
 	} {
 		_, list := convert(t, kubernetesHead+"steps: [{name: d, detach: true, "+keys+"}, {name: a, image: i}]\n",
 			func(_ *Facts, o *Options) { o.Workspace.Layout = workspace.Pod })
@@ -204,7 +224,8 @@ steps:
 - {name: test, image: i}
 `, func(_ *Facts, o *Options) { o.Workspace.Layout = workspace.Pod })
 	if len(b.Pods) > 0 || b.Service != nil || len(b.Claims) > 0 || len(b.PipelineRun.Spec.Workspaces) > 0 {
-		t.Errorf("beside the one pod there are %d Pods, %d claims, the service %v", len(b.Pods), len(b.Claims), b.Service)
+		t.Errorf("beside the one pod there are %d Pods, %d claims, the service %v", len(b.Pods), len(b.Claims),
+			b.Service)
 	}
 	spec := taskOf(t, b, onePodTask).TaskSpec
 	var steps, sidecars []string
@@ -224,7 +245,8 @@ steps:
 		t.Errorf("the detached step does not wait for its turn: %q", args)
 	}
 	aliases := b.PipelineRun.Spec.TaskRunTemplate.PodTemplate.HostAliases
-	if diff := cmp.Diff([]corev1.HostAlias{{IP: "127.0.0.1", Hostnames: []string{"redis", "server"}}}, aliases); diff != "" {
+	if diff := cmp.Diff([]corev1.HostAlias{{IP: "127.0.0.1", Hostnames: []string{"redis", "server"}}},
+		aliases); diff != "" {
 		t.Errorf("host aliases (-want +got):\n%s", diff)
 	}
 }

@@ -34,7 +34,8 @@ func JSON(objects []runtime.Object) ([]byte, error) {
 		}
 		list.items = append(list.items, n)
 	}
-	whole := node{kind: '{', keys: []string{"apiVersion", "items", "kind"}, items: []node{{kind: '"', text: "v1"}, list, {kind: '"', text: "List"}}}
+	whole := node{kind: '{', keys: []string{"apiVersion", "items", "kind"}, items: []node{{kind: '"', text: "v1"}, list,
+		{kind: '"', text: "List"}}}
 	if len(list.items) == 1 {
 		whole = list.items[0]
 	}
@@ -62,7 +63,8 @@ func plain(o runtime.Object) (node, error) {
 
 // emptyFields are those that the Kubernetes and Tekton types write though nothing is in them.
 var emptyFields = map[string]bool{
-	"creationTimestamp": true, "metadata": true, "computeResources": true, "resources": true, "spec": true, "status": true, "name": true,
+	"creationTimestamp": true, "metadata": true, "computeResources": true, "resources": true, "spec": true,
+	"status": true, "name": true,
 }
 
 // prune takes out empty fields, from the leaves up.

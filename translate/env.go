@@ -44,8 +44,8 @@ func (p *Plan) fixedVariables(failing bool) map[string]string {
 }
 
 // environmentOf is the environment of a step that starts while the pipeline is, or is not, failing. A step's own
-// environment wins over the common variables, then come its settings and its secrets. The docker runner passes no variable
-// that is empty.
+// environment wins over the common variables, then come its settings and its secrets. The docker runner passes no
+// variable that is empty.
 func (l *lowering) environmentOf(s *Step, failing bool) environment {
 	env := environment{
 		common: l.common[failing], own: map[string]string{}, secrets: map[string]*corev1.SecretKeySelector{},
@@ -122,8 +122,9 @@ func (e environment) text(name string) (string, bool) {
 	return v, ok && !(v == "" && e.withoutEmpty)
 }
 
-// list is the environment for a container, sorted by name, without variables that are shared with the same value. A text
-// that Tekton would take for a reference needs a variable that holds a dollar sign, which then comes first; it does so too where the container's command needs it.
+// list is the environment for a container, sorted by name, without variables that are shared with the same value. A
+// text that Tekton would take for a reference needs a variable that holds a dollar sign, which then comes first; it
+// does so too where the container's command needs it.
 func (e environment) list(shared map[string]string, dollar bool) []corev1.EnvVar {
 	var vars []corev1.EnvVar
 	add := func(name string) {
@@ -132,8 +133,8 @@ func (e environment) list(shared map[string]string, dollar bool) []corev1.EnvVar
 			return
 		}
 		// Tekton's entrypoint replaces references to results of steps in the environment of the running process, where
-		// nothing can be escaped, and ends the step where there is no such result. Such a text, say in a commit's message,
-		// must not decide whether a build runs.
+		// nothing can be escaped, and ends the step where there is no such result. Such a text, say in a commit's
+		// message, must not decide whether a build runs.
 		value, d := literal(strings.ReplaceAll(value, "$(steps.", "$ (steps."))
 		dollar = dollar || d
 		vars = append(vars, corev1.EnvVar{Name: name, Value: value})
@@ -185,8 +186,8 @@ func (l *lowering) shareVariables() map[string]string {
 		}
 	}
 	if l.podsAreSidecars() {
-		// Only when a step of the one pod starts is the state known. Tekton puts the variables that all pods share behind a
-		// step's own, so they would win over it.
+		// Only when a step of the one pod starts is the state known. Tekton puts the variables that all pods share
+		// behind a step's own, so they would win over it.
 		for _, name := range statusVariables {
 			delete(shared, name)
 		}

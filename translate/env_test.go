@@ -9,9 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A later source of a variable wins over an earlier one, in Drone's order: the runner's own variables, build parameters,
-// the pipeline's environment, what Drone knows, the step's environment, its settings, its secrets. The docker runner sets
-// the variables of build, stage and step once more when a step starts.
+// A later source of a variable wins over an earlier one, in Drone's order: the runner's own variables, build
+// parameters, the pipeline's environment, what Drone knows, the step's environment, its settings, its secrets. The
+// docker runner sets the variables of build, stage and step once more when a step starts.
 func TestPrecedenceOfVariables(t *testing.T) {
 	const step = "clone: {disable: true}\nsteps:\n- name: a\n  image: i\n"
 	runner := func(name string) func(*Facts, *Options) {
@@ -31,42 +31,65 @@ func TestPrecedenceOfVariables(t *testing.T) {
 	}{
 		{"the runner's own", step, runner("X"), "X", "runner", "runner"},
 		{"parameters over the runner's", step, both("X"), "X", "parameter", "parameter"},
-		{"the pipeline's over parameters", "environment: {X: pipeline}\n" + step, both("X"), "X", "pipeline", "pipeline"},
-		{"the step's over the pipeline's", "environment: {X: pipeline}\n" + step + "  environment: {X: step}\n", both("X"), "X", "step", "step"},
-		{"system over the pipeline's", "environment: {DRONE_SYSTEM_HOST: p}\n" + step, both("DRONE_SYSTEM_HOST"), "DRONE_SYSTEM_HOST",
+		{"the pipeline's over parameters", "environment: {X: pipeline}\n" + step, both("X"), "X", "pipeline",
+			"pipeline"},
+		{"the step's over the pipeline's", "environment: {X: pipeline}\n" + step + "  environment: {X: step}\n",
+			both("X"), "X", "step", "step"},
+		{"system over the pipeline's", "environment: {DRONE_SYSTEM_HOST: p}\n" + step, both("DRONE_SYSTEM_HOST"),
+			"DRONE_SYSTEM_HOST",
 			"drone.example.com", "drone.example.com"},
-		{"repository over the pipeline's", "environment: {DRONE_REPO: p}\n" + step, both("DRONE_REPO"), "DRONE_REPO", "octocat/hello", "octocat/hello"},
-		{"build over the pipeline's", "environment: {DRONE_BRANCH: p}\n" + step, both("DRONE_BRANCH"), "DRONE_BRANCH", "main", "main"},
-		{"stage over the pipeline's", "environment: {DRONE_STAGE_NAME: p}\n" + step, both("DRONE_STAGE_NAME"), "DRONE_STAGE_NAME", "default", "default"},
-		{"link over the pipeline's", "environment: {DRONE_BUILD_LINK: p}\n" + step, both("DRONE_BUILD_LINK"), "DRONE_BUILD_LINK",
+		{"repository over the pipeline's", "environment: {DRONE_REPO: p}\n" + step, both("DRONE_REPO"), "DRONE_REPO",
+			"octocat/hello", "octocat/hello"},
+		{"build over the pipeline's", "environment: {DRONE_BRANCH: p}\n" + step, both("DRONE_BRANCH"), "DRONE_BRANCH",
+			"main", "main"},
+		{"stage over the pipeline's", "environment: {DRONE_STAGE_NAME: p}\n" + step, both("DRONE_STAGE_NAME"),
+			"DRONE_STAGE_NAME", "default", "default"},
+		{"link over the pipeline's", "environment: {DRONE_BUILD_LINK: p}\n" + step, both("DRONE_BUILD_LINK"),
+			"DRONE_BUILD_LINK",
 			"https://drone.example.com/octocat/hello/7", "https://drone.example.com/octocat/hello/7"},
-		{"git over the pipeline's", "environment: {GIT_AUTHOR_NAME: p}\n" + step, both("GIT_AUTHOR_NAME"), "GIT_AUTHOR_NAME", "drone", "drone"},
-		{"workspace over the pipeline's", "environment: {DRONE_WORKSPACE: p}\n" + step, both("DRONE_WORKSPACE"), "DRONE_WORKSPACE", "/drone/src", "/drone/src"},
-		{"the step's over system", step + "  environment: {DRONE_SYSTEM_HOST: s}\n", nil, "DRONE_SYSTEM_HOST", "s", "s"},
+		{"git over the pipeline's", "environment: {GIT_AUTHOR_NAME: p}\n" + step, both("GIT_AUTHOR_NAME"),
+			"GIT_AUTHOR_NAME", "drone", "drone"},
+		{"workspace over the pipeline's", "environment: {DRONE_WORKSPACE: p}\n" + step, both("DRONE_WORKSPACE"),
+			"DRONE_WORKSPACE", "/drone/src", "/drone/src"},
+		{"the step's over system", step + "  environment: {DRONE_SYSTEM_HOST: s}\n", nil, "DRONE_SYSTEM_HOST", "s",
+			"s"},
 		{"the step's over repository", step + "  environment: {DRONE_REPO: s}\n", nil, "DRONE_REPO", "s", "s"},
 		{"the step's over git", step + "  environment: {GIT_AUTHOR_NAME: s}\n", nil, "GIT_AUTHOR_NAME", "s", "s"},
 		{"the step's over link", step + "  environment: {DRONE_BUILD_LINK: s}\n", nil, "DRONE_BUILD_LINK", "s", "s"},
 		{"the step's over workspace", step + "  environment: {DRONE_WORKSPACE: s}\n", nil, "DRONE_WORKSPACE", "s", "s"},
-		{"build over the step's, in docker", step + "  environment: {DRONE_BRANCH: s}\n", nil, "DRONE_BRANCH", "main", "s"},
-		{"the commit over the step's, in docker", step + "  environment: {DRONE_COMMIT_MESSAGE: s, CI_COMMIT_SHA: s}\n", nil, "CI_COMMIT_SHA",
+		{"build over the step's, in docker", step + "  environment: {DRONE_BRANCH: s}\n", nil, "DRONE_BRANCH", "main",
+			"s"},
+		{"the commit over the step's, in docker", step + "  environment: {DRONE_COMMIT_MESSAGE: s, CI_COMMIT_SHA: s}\n",
+			nil, "CI_COMMIT_SHA",
 			"c0ffee0123456789", "s"},
-		{"the state over the step's, in docker", step + "  environment: {DRONE_BUILD_STATUS: s}\n", nil, "DRONE_BUILD_STATUS", "success", "s"},
-		{"stage over the step's, in docker", step + "  environment: {DRONE_STAGE_NAME: s}\n", nil, "DRONE_STAGE_NAME", "default", "s"},
-		{"a step cannot rename itself", step + "  environment: {DRONE_STEP_NAME: s}\n", nil, "DRONE_STEP_NAME", "a", "a"},
-		{"settings over the step's", step + "  environment: {PLUGIN_X: s}\n  settings: {x: setting}\n", nil, "PLUGIN_X", "setting", "setting"},
-		{"a secret over settings", step + "  environment: {PLUGIN_X: {from_secret: k}}\n  settings: {x: setting}\n", nil, "PLUGIN_X",
+		{"the state over the step's, in docker", step + "  environment: {DRONE_BUILD_STATUS: s}\n", nil,
+			"DRONE_BUILD_STATUS", "success", "s"},
+		{"stage over the step's, in docker", step + "  environment: {DRONE_STAGE_NAME: s}\n", nil, "DRONE_STAGE_NAME",
+			"default", "s"},
+		{"a step cannot rename itself", step + "  environment: {DRONE_STEP_NAME: s}\n", nil, "DRONE_STEP_NAME", "a",
+			"a"},
+		{"settings over the step's", step + "  environment: {PLUGIN_X: s}\n  settings: {x: setting}\n", nil, "PLUGIN_X",
+			"setting", "setting"},
+		{"a secret over settings", step + "  environment: {PLUGIN_X: {from_secret: k}}\n  settings: {x: setting}\n",
+			nil, "PLUGIN_X",
 			"secret drone-secrets/k", "secret drone-secrets/k"},
-		{"a secret over all", "environment: {X: pipeline}\n" + step + "  environment: {X: {from_secret: k}}\n", both("X"), "X",
+		{"a secret over all", "environment: {X: pipeline}\n" + step + "  environment: {X: {from_secret: k}}\n",
+			both("X"), "X",
 			"secret drone-secrets/k", "secret drone-secrets/k"},
-		{"a secret over the build, in docker too", step + "  environment: {DRONE_BRANCH: {from_secret: k}}\n", nil, "DRONE_BRANCH",
+		{"a secret over the build, in docker too", step + "  environment: {DRONE_BRANCH: {from_secret: k}}\n", nil,
+			"DRONE_BRANCH",
 			"secret drone-secrets/k", "secret drone-secrets/k"},
-		{"a variable without value is none", "environment: {X: pipeline}\n" + step + "  environment: {X: ~}\n", nil, "X", "pipeline", "pipeline"},
+		{"a variable without value is none", "environment: {X: pipeline}\n" + step + "  environment: {X: ~}\n", nil,
+			"X", "pipeline", "pipeline"},
 		{"an explicit value", step + "  environment: {X: {value: v}}\n", nil, "X", "v", "v"},
-		{"a setting without value is none", step + "  environment: {PLUGIN_X: s}\n  settings: {x: ~}\n", nil, "PLUGIN_X", "s", "s"},
+		{"a setting without value is none", step + "  environment: {PLUGIN_X: s}\n  settings: {x: ~}\n", nil,
+			"PLUGIN_X", "s", "s"},
 		{"an empty variable is not passed, in docker", step + "  environment: {X: ''}\n", nil, "X", "unset", ""},
-		{"an empty setting is not passed, in docker", step + "  settings: {x: [], y: ''}\n", nil, "PLUGIN_X", "unset", ""},
+		{"an empty setting is not passed, in docker", step + "  settings: {x: [], y: ''}\n", nil, "PLUGIN_X", "unset",
+			""},
 		{"an empty fact is not passed, in docker", step, nil, "DRONE_DEPLOY_TO", "unset", ""},
-		{"an empty text hides the pipeline's", "environment: {X: pipeline}\n" + step + "  environment: {X: ''}\n", nil, "X", "unset", ""},
+		{"an empty text hides the pipeline's", "environment: {X: pipeline}\n" + step + "  environment: {X: ''}\n", nil,
+			"X", "unset", ""},
 	} {
 		for head, want := range map[string]string{dockerHead: test.docker, kubernetesHead: test.kubernetes} {
 			var changes []func(*Facts, *Options)
@@ -90,17 +113,22 @@ func TestPrecedenceOfVariables(t *testing.T) {
 
 // What a step finds in its environment beside facts of the build.
 func TestVariablesOfAStep(t *testing.T) {
-	text := "workspace: {path: src}\nclone: {skip_verify: true, trace: true}\nsteps:\n- {name: one, image: i}\n- {name: A b, image: i}\n"
+	text := "workspace: {path: src}\nclone: {skip_verify: true, trace: true}\nsteps:\n- {name: one, image: i}\n" +
+		"- {name: A b, image: i}\n"
 	for head, want := range map[string]map[string]string{
 		dockerHead: {
-			"DRONE_STEP_NAME": "A b", "DRONE_STEP_NUMBER": "3", "DRONE_WORKSPACE": "/drone/src/src", "DRONE_WORKSPACE_BASE": "/drone/src",
-			"DRONE_WORKSPACE_PATH": "src", "GIT_AUTHOR_NAME": "drone", "GIT_AUTHOR_EMAIL": "noreply@drone", "GIT_COMMITTER_NAME": "drone",
-			"GIT_COMMITTER_EMAIL": "noreply@drone", "GIT_TERMINAL_PROMPT": "0", "GIT_TRACE": "true", "GIT_SSL_NO_VERIFY": "true",
+			"DRONE_STEP_NAME": "A b", "DRONE_STEP_NUMBER": "3", "DRONE_WORKSPACE": "/drone/src/src",
+			"DRONE_WORKSPACE_BASE": "/drone/src",
+			"DRONE_WORKSPACE_PATH": "src", "GIT_AUTHOR_NAME": "drone", "GIT_AUTHOR_EMAIL": "noreply@drone",
+			"GIT_COMMITTER_NAME":  "drone",
+			"GIT_COMMITTER_EMAIL": "noreply@drone", "GIT_TERMINAL_PROMPT": "0", "GIT_TRACE": "true",
+			"GIT_SSL_NO_VERIFY": "true",
 		},
 		kubernetesHead: {
 			"DRONE_STEP_NAME": "A b", "DRONE_STEP_NUMBER": "3", "DRONE_WORKSPACE": "/src",
 			"GIT_AUTHOR_NAME": "drone", "GIT_AUTHOR_EMAIL": "noreply@drone", "GIT_COMMITTER_NAME": "drone",
-			"GIT_COMMITTER_EMAIL": "noreply@drone", "GIT_TERMINAL_PROMPT": "0", "GIT_TRACE": "true", "GIT_SSL_NO_VERIFY": "true",
+			"GIT_COMMITTER_EMAIL": "noreply@drone", "GIT_TERMINAL_PROMPT": "0", "GIT_TRACE": "true",
+			"GIT_SSL_NO_VERIFY": "true",
 		},
 	} {
 		b := converted(t, head+text)
@@ -137,7 +165,8 @@ func TestTextsArriveByteForByte(t *testing.T) {
 			continue
 		}
 		quoted := yamlQuote(text)
-		body := "clone: {disable: true}\nsteps:\n- name: a\n  image: i\n  entrypoint: [e, " + quoted + "]\n  command: [" + quoted + "]\n" +
+		body := "clone: {disable: true}\nsteps:\n- name: a\n  image: i\n  entrypoint: [e, " + quoted +
+			"]\n  command: [" + quoted + "]\n" +
 			"  environment: {X: " + quoted + "}\n  settings: {x: " + quoted + ", l: [" + quoted + ", b]}\n"
 		for _, head := range []string{dockerHead, kubernetesHead} {
 			p := started(t, converted(t, head+body, func(f *Facts, o *Options) {
@@ -162,8 +191,10 @@ func TestTextsArriveByteForByte(t *testing.T) {
 // is no such result. Nothing can be escaped there, so these texts, and no others, reach the process with a space.
 func TestResultsOfStepsInVariablesGetASpace(t *testing.T) {
 	const text = "a $(steps.x.results.y) $$(steps.x.outputs) b"
-	p := started(t, converted(t, dockerHead+"clone: {disable: true}\nsteps:\n- name: a\n  image: i\n  environment: {X: "+yamlQuote(text)+"}\n",
-		func(f *Facts, _ *Options) { f.Build.Message = text }), "a")
+	p := started(t,
+		converted(t, dockerHead+"clone: {disable: true}\nsteps:\n- name: a\n  image: i\n  environment: {X: "+
+			yamlQuote(text)+"}\n",
+			func(f *Facts, _ *Options) { f.Build.Message = text }), "a")
 	const want = "a $ (steps.x.results.y) $$ (steps.x.outputs) b"
 	for _, name := range []string{"X", "DRONE_COMMIT_MESSAGE"} {
 		if got := p.env[name]; got != want {
@@ -219,7 +250,8 @@ func TestSecretsAreReferences(t *testing.T) {
 	}
 	p := started(t, b, "a")
 	if p.secrets["A"] != "mine/Token" || p.secrets["B"] != "mine/Token" {
-		t.Errorf("A is %s, B is %s: Drone finds secrets without regard to case, and the first spelling counts", p.secrets["A"], p.secrets["B"])
+		t.Errorf("A is %s, B is %s: Drone finds secrets without regard to case, and the first spelling counts",
+			p.secrets["A"], p.secrets["B"])
 	}
 	if got := p.secrets["PLUGIN_PASSWORD"]; got != "mine/other" {
 		t.Errorf("PLUGIN_PASSWORD is %s, want mine/other", got)
@@ -242,7 +274,8 @@ func TestSecretsAreReferences(t *testing.T) {
 	if diff := cmp.Diff([]string{"a b/c", "a b_c", "other", "token"}, names); diff != "" {
 		t.Errorf("secrets of the bundle (-want +got):\n%s", diff)
 	}
-	if got := about(list, CodeSecretNeeded); len(got) != 1 || !strings.Contains(got[0], "4 values from the Secret mine") {
+	if got := about(list, CodeSecretNeeded); len(got) != 1 || !strings.Contains(got[0],
+		"4 values from the Secret mine") {
 		t.Errorf("what is said of secrets: %q", got)
 	}
 }
@@ -250,7 +283,8 @@ func TestSecretsAreReferences(t *testing.T) {
 func TestKeysOfSecrets(t *testing.T) {
 	seen := map[string]string{}
 	for _, test := range []struct{ name, want string }{
-		{"docker_password", "docker_password"}, {"a.b-c_D", "a.b-c_D"}, {"a b", "a_b-" + hash("a b")}, {"a/b", "a_b-" + hash("a/b")},
+		{"docker_password", "docker_password"}, {"a.b-c_D", "a.b-c_D"}, {"a b", "a_b-" + hash("a b")},
+		{"a/b", "a_b-" + hash("a/b")},
 		{".", "-" + hash(".")}, {"..", "-" + hash("..")}, {"..a", "a-" + hash("..a")}, {"é", "_-" + hash("é")},
 		{strings.Repeat("x", 254), strings.Repeat("x", 200) + "-" + hash(strings.Repeat("x", 254))},
 	} {

@@ -19,8 +19,8 @@ import (
 	"github.com/drone-tekton/drone-runner-tekton/workspace"
 )
 
-// FuzzScript takes any commands on their way into a shell: they arrive whole and in order, each behind its announcement,
-// in arguments that Linux, Kubernetes and Tekton leave as they are. Nothing is run.
+// FuzzScript takes any commands on their way into a shell: they arrive whole and in order, each behind its
+// announcement, in arguments that Linux, Kubernetes and Tekton leave as they are. Nothing is run.
 func FuzzScript(f *testing.F) {
 	f.Add("echo one\x00echo 'two'", true)
 	for _, text := range textsLikeReferences {
@@ -85,21 +85,30 @@ func shellUnquote(word string) (string, bool) {
 	return b.String(), !quoted
 }
 
-// FuzzPipeline translates any file in each layout: no panic, and what comes out is valid to Tekton and Kubernetes and the
-// same each time.
+// FuzzPipeline translates any file in each layout: no panic, and what comes out is valid to Tekton and Kubernetes and
+// the same each time.
 func FuzzPipeline(f *testing.F) {
 	for _, text := range []string{
 		dockerHead + "steps: [{name: a, image: i, commands: ['$(params.x)']}]\n",
-		kubernetesHead + "services: [{name: s, image: i}]\nsteps: [{name: a, image: i, when: {status: [failure]}}, {name: B, image: i, detach: true, commands: [x]}]\n",
-		kubernetesHead + "steps: [{name: a, image: i, detach: true, entrypoint: [x], commands: [y]}, {name: b, image: i, entrypoint: [a b]}]\n",
-		dockerHead + "volumes: [{name: v, temp: {}}]\nsteps: [{name: a, image: i, volumes: [{name: v, path: /x}]}, {name: b, image: i, depends_on: [a], failure: ignore}]\n",
-		dockerHead + "steps: [{name: a, image: plugins/docker, settings: {a: [1, {b: ~}], p: {from_secret: s}}}, {name: $(params.x), image: i, when: {status: [success, failure]}}]\n",
-		kubernetesHead + "metadata: {namespace: n, labels: {a: b}, annotations: {c: d}}\nnode_selector: {a: b}\ntolerations: [{key: k}]\n" +
-			"resources: {requests: {cpu: 1}}\nsteps: [{name: a, image: i, user: 1, resources: {limits: {memory: 1GiB}}, entrypoint: [a b], working_dir: x}]\n",
+		kubernetesHead + "services: [{name: s, image: i}]\nsteps: [{name: a, image: i, when: {status: [failure]}}, " +
+			"{name: B, image: i, detach: true, commands: [x]}]\n",
+		kubernetesHead + "steps: [{name: a, image: i, detach: true, entrypoint: [x], commands: [y]}, " +
+			"{name: b, image: i, entrypoint: [a b]}]\n",
+		dockerHead + "volumes: [{name: v, temp: {}}]\nsteps: [{name: a, image: i, volumes: [{name: v, path: /x}]}, " +
+			"{name: b, image: i, depends_on: [a], failure: ignore}]\n",
+		dockerHead + "steps: [{name: a, image: plugins/docker, settings: {a: [1, {b: ~}], p: {from_secret: s}}}, " +
+			"{name: $(params.x), image: i, when: {status: [success, failure]}}]\n",
+		kubernetesHead + "metadata: {namespace: n, labels: {a: b}, annotations: {c: d}}\nnode_selector: {a: b}\n" +
+			"tolerations: [{key: k}]\n" +
+			"resources: {requests: {cpu: 1}}\n" +
+			"steps: [{name: a, image: i, user: 1, resources: {limits: {memory: 1GiB}}, " +
+			"entrypoint: [a b], working_dir: x}]\n",
 		kubernetesHead + "platform: {os: linux, arch: arm}\nclone: {disable: true}\nworkspace: {path: /x}\n" +
 			"volumes: [{name: a, host: {path: /}}, {name: b, claim: {name: c}}, {name: c, config_map: {name: d}}]\n" +
-			"steps: [{name: 1, image: i, volumes: [{name: a, path: a}, {name: b, path: /b, sub_path: ../c}, {name: c, path: /c}]}]\n",
-		"kind: pipeline\nenvironment: {A: $$(x)}\nimage_pull_secrets: [A B]\ndns_config: {options: [{name: a}]}\nhost_aliases: [{ip: 1.1.1.1, hostnames: [a]}]\nsteps:\n- name: é\n  image: i\n---\nkind: secret\nname: x\n",
+			"steps: [{name: 1, image: i, volumes: [{name: a, path: a}, {name: b, path: /b, sub_path: ../c}, " +
+			"{name: c, path: /c}]}]\n",
+		"kind: pipeline\nenvironment: {A: $$(x)}\nimage_pull_secrets: [A B]\ndns_config: {options: [{name: a}]}\n" +
+			"host_aliases: [{ip: 1.1.1.1, hostnames: [a]}]\nsteps:\n- name: é\n  image: i\n---\nkind: secret\nname: x\n",
 	} {
 		f.Add(text)
 	}
@@ -135,7 +144,8 @@ func checkBundle(t *testing.T, b *Bundle) []byte {
 	if err != nil {
 		t.Fatalf("YAML: %v", err)
 	}
-	text, err := YAML(b.Objects()[slices.IndexFunc(b.Objects(), func(o runtime.Object) bool { return kindOf(o) == "PipelineRun" }):][:1])
+	text, err := YAML(b.Objects()[slices.IndexFunc(b.Objects(),
+		func(o runtime.Object) bool { return kindOf(o) == "PipelineRun" }):][:1])
 	if err != nil {
 		t.Fatalf("YAML: %v", err)
 	}
@@ -163,7 +173,8 @@ func checkBundle(t *testing.T, b *Bundle) []byte {
 			t.Errorf("%s: %v", name, problems)
 		}
 		for k, v := range m.GetLabels() {
-			if problems := slices.Concat(validation.IsQualifiedName(k), validation.IsValidLabelValue(v)); len(problems) > 0 {
+			if problems := slices.Concat(validation.IsQualifiedName(k),
+				validation.IsValidLabelValue(v)); len(problems) > 0 {
 				t.Errorf("%s: label %q=%q: %v", name, k, v, problems)
 			}
 		}

@@ -51,8 +51,8 @@ func shape(b *Bundle) string {
 	return strings.Join(out, "\n")
 }
 
-// Steps that run when something has failed become finally tasks; an always-step runs in its place while all is well, and
-// at the end where it has not run.
+// Steps that run when something has failed become finally tasks; an always-step runs in its place while all is well,
+// and at the end where it has not run.
 func TestStepsForFailures(t *testing.T) {
 	const failure, always = "when: {status: [failure]}", "when: {status: [success, failure]}"
 	for _, test := range []struct{ rule, steps, want string }{
@@ -69,25 +69,30 @@ finally f if $(tasks.status)=Failed if $(tasks.b.status)=None`},
 task a
 task w after a
 finally w-on-failure if $(tasks.status)=Failed if $(tasks.w.status)=None`},
-		{"always, in the middle", "{name: a, image: i}, {name: w, image: i, commands: [x], " + always + "}, {name: b, image: i}", `
+		{"always, in the middle", "{name: a, image: i}, {name: w, image: i, commands: [x], " + always +
+			"}, {name: b, image: i}", `
 task a
 task w after a
 task b after w
 finally w-on-failure if $(tasks.status)=Failed if $(tasks.w.status)=None`},
 		{"several in order are one task that goes on",
-			"{name: a, image: i}, {name: f, image: i, commands: [x], " + failure + "}, {name: w, image: i, commands: [x], " + always + "}", `
+			"{name: a, image: i}, {name: f, image: i, commands: [x], " + failure +
+				"}, {name: w, image: i, commands: [x], " + always + "}", `
 task a
 task w after a
 finally on-failure if $(tasks.status)=Failed
   f if $(params.status-w)=None goes on
   w if $(params.status-w)=None`},
 		{"several without order are tasks of their own",
-			"{name: a, image: i}, {name: f, image: i, commands: [x], depends_on: [a], " + failure + "}, {name: g, image: i, commands: [x], depends_on: [a], " + failure + "}", `
+			"{name: a, image: i}, {name: f, image: i, commands: [x], depends_on: [a], " + failure +
+				"}, {name: g, image: i, commands: [x], depends_on: [a], " + failure + "}", `
 task a
 finally f if $(tasks.status)=Failed
 finally g if $(tasks.status)=Failed`},
 		{"ordered through another step",
-			"{name: f, image: i, commands: [x], " + failure + "}, {name: b, image: i, depends_on: [f]}, {name: g, image: i, commands: [x], depends_on: [b], " + failure + "}", `
+			"{name: f, image: i, commands: [x], " + failure +
+				"}, {name: b, image: i, depends_on: [f]}, {name: g, image: i, commands: [x], depends_on: [b], " +
+				failure + "}", `
 task b
 finally on-failure if $(tasks.status)=Failed
   f if $(params.status-b)=None goes on
@@ -113,10 +118,14 @@ func TestStateThatAStepIsTold(t *testing.T) {
 - {name: f, image: i, commands: [x], when: {status: [failure]}, depends_on: [a]}
 `, func(f *Facts, _ *Options) { f.Build.Stages = full().Build.Stages })
 	for task, want := range map[string]map[string]string{
-		"clone":        {"DRONE_BUILD_STATUS": "success", "DRONE_STAGE_STATUS": "success", "CI_BUILD_STATUS": "success"},
-		"w":            {"DRONE_BUILD_STATUS": "success", "DRONE_STAGE_STATUS": "success", "CI_BUILD_STATUS": "success"},
-		"w-on-failure": {"DRONE_BUILD_STATUS": "failure", "DRONE_STAGE_STATUS": "failure", "CI_BUILD_STATUS": "failure", "DRONE_FAILED_STAGES": "bad,worse,shot"},
-		"f":            {"DRONE_BUILD_STATUS": "failure", "DRONE_STAGE_STATUS": "failure", "CI_BUILD_STATUS": "failure", "DRONE_FAILED_STAGES": "bad,worse,shot"},
+		"clone": {"DRONE_BUILD_STATUS": "success", "DRONE_STAGE_STATUS": "success",
+			"CI_BUILD_STATUS": "success"},
+		"w": {"DRONE_BUILD_STATUS": "success", "DRONE_STAGE_STATUS": "success",
+			"CI_BUILD_STATUS": "success"},
+		"w-on-failure": {"DRONE_BUILD_STATUS": "failure", "DRONE_STAGE_STATUS": "failure", "CI_BUILD_STATUS": "failure",
+			"DRONE_FAILED_STAGES": "bad,worse,shot"},
+		"f": {"DRONE_BUILD_STATUS": "failure", "DRONE_STAGE_STATUS": "failure", "CI_BUILD_STATUS": "failure",
+			"DRONE_FAILED_STAGES": "bad,worse,shot"},
 	} {
 		env := started(t, b, task).env
 		maps.DeleteFunc(env, func(name, _ string) bool {
@@ -128,7 +137,8 @@ func TestStateThatAStepIsTold(t *testing.T) {
 	}
 }
 
-// Plugins made for Drone's kubernetes runner read the state from /run/drone/env, which is made of the pod's annotations.
+// Plugins made for Drone's kubernetes runner read the state from /run/drone/env, which is made of the pod's
+// annotations.
 func TestFileOfTheState(t *testing.T) {
 	text := "steps:\n- {name: a, image: i}\n- {name: f, image: i, commands: [x], when: {status: [failure]}}\n"
 	b := converted(t, kubernetesHead+text)
@@ -137,9 +147,11 @@ func TestFileOfTheState(t *testing.T) {
 		if got := pt.TaskSpec.Metadata.Annotations["DRONE_BUILD_STATUS"]; got != want {
 			t.Errorf("the annotation of %s says %q, want %q", task, got, want)
 		}
-		mounted := slices.ContainsFunc(pt.TaskSpec.Steps[0].VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == "/run/drone" })
+		mounted := slices.ContainsFunc(pt.TaskSpec.Steps[0].VolumeMounts,
+			func(m corev1.VolumeMount) bool { return m.MountPath == "/run/drone" })
 		volume, err := json.Marshal(pt.TaskSpec.Volumes)
-		if err != nil || !mounted || !strings.Contains(string(volume), `"items":[{"path":"env","fieldRef":{"apiVersion":"v1","fieldPath":"metadata.annotations"}}]`) {
+		if err != nil || !mounted || !strings.Contains(string(volume),
+			`"items":[{"path":"env","fieldRef":{"apiVersion":"v1","fieldPath":"metadata.annotations"}}]`) {
 			t.Errorf("%s does not have /run/drone/env: mounted %v, volumes %s (%v)", task, mounted, volume, err)
 		}
 	}
@@ -150,7 +162,8 @@ func TestFileOfTheState(t *testing.T) {
 
 // The helper that finds the failed steps gets each task's name and state.
 func TestNamesOfFailedSteps(t *testing.T) {
-	b := converted(t, dockerHead+"clone: {disable: true}\nsteps:\n- {name: Build It, image: i}\n- {name: it's $(params.x) $$, image: i}\n- {name: f, image: i, when: {status: [failure]}}\n")
+	b := converted(t, dockerHead+"clone: {disable: true}\nsteps:\n- {name: Build It, image: i}\n"+
+		"- {name: it's $(params.x) $$, image: i}\n- {name: f, image: i, when: {status: [failure]}}\n")
 	pt := taskOf(t, b, "f")
 	helper := pt.TaskSpec.Steps[0]
 	ran := map[string]string{}
@@ -189,7 +202,8 @@ task pipeline
   a
   b goes on`},
 		{"on failure and always",
-			"{name: a, image: i}, {name: f, image: i, when: {status: [failure]}}, {name: b, image: i}, {name: w, image: i, when: {status: [success, failure]}}", `
+			"{name: a, image: i}, {name: f, image: i, when: {status: [failure]}}, {name: b, image: i}, " +
+				"{name: w, image: i, when: {status: [success, failure]}}", `
 task pipeline
   a goes on
   status-2

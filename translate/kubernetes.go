@@ -14,21 +14,24 @@ import (
 	"github.com/drone-tekton/drone-runner-tekton/translate/drone"
 )
 
-// checkForKubernetes finds values that go into objects as they are written, and that Kubernetes would refuse there. Where
-// Tekton's webhook does not see them, a pod would fail to be created in the middle of a build.
+// checkForKubernetes finds values that go into objects as they are written, and that Kubernetes would refuse there.
+// Where Tekton's webhook does not see them, a pod would fail to be created in the middle of a build.
 func (l *lowering) checkForKubernetes() {
 	p := l.plan.Pipeline
 	for _, vars := range l.common {
 		maps.DeleteFunc(vars, func(name, _ string) bool { return !l.isVariable(p, "environment", name, name) })
 	}
 	for k, v := range p.Metadata.Labels {
-		l.refuse(p.At(at("metadata.labels", k)), "the label "+k+": "+v, validation.IsQualifiedName(k), validation.IsValidLabelValue(v))
+		l.refuse(p.At(at("metadata.labels", k)), "the label "+k+": "+v, validation.IsQualifiedName(k),
+			validation.IsValidLabelValue(v))
 	}
 	for k := range p.Metadata.Annotations {
-		l.refuse(p.At(at("metadata.annotations", k)), "the annotation "+k, validation.IsQualifiedName(strings.ToLower(k)))
+		l.refuse(p.At(at("metadata.annotations", k)), "the annotation "+k,
+			validation.IsQualifiedName(strings.ToLower(k)))
 	}
 	for k, v := range p.NodeSelector {
-		l.refuse(p.At(at("node_selector", k)), "the label of nodes "+k+": "+v, validation.IsQualifiedName(k), validation.IsValidLabelValue(v))
+		l.refuse(p.At(at("node_selector", k)), "the label of nodes "+k+": "+v, validation.IsQualifiedName(k),
+			validation.IsValidLabelValue(v))
 	}
 	l.refuse(p.At("node_name"), "the node "+p.NodeName, validation.IsValidLabelValue(p.NodeName))
 	if ns := l.namespace(); ns != "" {
@@ -51,7 +54,8 @@ func (l *lowering) checkForKubernetes() {
 		l.refuse(p.At(at("tolerations", i)), "the toleration", notToleration(t))
 	}
 	for i, name := range p.DNSConfig.Searches {
-		l.refuse(p.At(at("dns_config.searches", i)), fmt.Sprintf("the domain %q", name), validation.IsDNS1123Subdomain(strings.TrimSuffix(name, ".")))
+		l.refuse(p.At(at("dns_config.searches", i)), fmt.Sprintf("the domain %q", name),
+			validation.IsDNS1123Subdomain(strings.TrimSuffix(name, ".")))
 	}
 	for i, o := range p.DNSConfig.Options {
 		if o.Name == "" {
@@ -71,7 +75,8 @@ func (l *lowering) isVariable(in interface{ At(string) diag.Position }, path, ke
 	}
 	l.diags.Add(diag.Diagnostic{
 		Severity: diag.Warning, Code: CodeKubernetes, Position: in.At(at(path, key)),
-		Message: fmt.Sprintf("the variable %q is left out, because Kubernetes does not allow the name", name), Hint: "rename it",
+		Message: fmt.Sprintf("the variable %q is left out, because Kubernetes does not allow the name", name),
+		Hint:    "rename it",
 	})
 	return false
 }
@@ -98,9 +103,11 @@ func (l *lowering) checkVolumes() {
 		default:
 			continue
 		}
-		l.refuse(v.At(kind), fmt.Sprintf("the name %q of the %s of the volume %s", name, kind, v.Name), validation.IsDNS1123Subdomain(name))
+		l.refuse(v.At(kind), fmt.Sprintf("the name %q of the %s of the volume %s", name, kind, v.Name),
+			validation.IsDNS1123Subdomain(name))
 		if mode != nil && (*mode < 0 || *mode > 0o777) {
-			l.refuse(v.At(kind), fmt.Sprintf("the mode %#o of the files of the volume %s", *mode, v.Name), []string{"it must be between 0 and 0777"})
+			l.refuse(v.At(kind), fmt.Sprintf("the mode %#o of the files of the volume %s", *mode, v.Name),
+				[]string{"it must be between 0 and 0777"})
 		}
 	}
 }
@@ -109,17 +116,20 @@ func (l *lowering) checkVolumes() {
 func (l *lowering) checkStep(s *Step) {
 	spec := s.Spec
 	if strings.TrimSpace(spec.Image) != spec.Image {
-		l.refuse(spec.At("image"), fmt.Sprintf("the image %q", spec.Image), []string{"it must not begin or end with a blank"})
+		l.refuse(spec.At("image"), fmt.Sprintf("the image %q", spec.Image),
+			[]string{"it must not begin or end with a blank"})
 	}
 	user, group := userOf(spec)
 	for _, id := range []*int64{user, group} {
 		if id != nil && (*id < 0 || *id > math.MaxInt32) {
-			l.refuse(spec.At("user"), fmt.Sprintf("the number %d of a user or group", *id), []string{"it must be between 0 and 2147483647"})
+			l.refuse(spec.At("user"), fmt.Sprintf("the number %d of a user or group", *id),
+				[]string{"it must be between 0 and 2147483647"})
 		}
 	}
 	for i, m := range spec.Volumes {
 		if strings.Contains(m.Path, ":") {
-			l.refuse(spec.At(at("volumes", i)), fmt.Sprintf("the path %q of a volume", m.Path), []string{"it must not contain a colon"})
+			l.refuse(spec.At(at("volumes", i)), fmt.Sprintf("the path %q of a volume", m.Path),
+				[]string{"it must not contain a colon"})
 		}
 	}
 	for i, c := range spec.Commands {
@@ -153,12 +163,14 @@ const maxText = 128<<10 - 1
 func (l *lowering) checkText(spec *drone.Step, path, text string, limit int) {
 	switch {
 	case strings.Contains(text, "\x00"):
-		l.diags.Errorf(spec.At(path), CodeKubernetes, "no process can be started with a text that holds the character U+0000")
+		l.diags.Errorf(spec.At(path), CodeKubernetes, "no process can be started with a text that holds the "+
+			"character U+0000")
 	case len(text) > limit:
 		l.diags.Add(diag.Diagnostic{
 			Severity: diag.Error, Code: CodeKubernetes, Position: spec.At(path),
-			Message: fmt.Sprintf("Linux starts no process with a text of %d KiB; at most 128 KiB are possible", len(text)>>10),
-			Hint:    "put it into a file of the repository",
+			Message: fmt.Sprintf("Linux starts no process with a text of %d KiB; at most 128 KiB are possible",
+				len(text)>>10),
+			Hint: "put it into a file of the repository",
 		})
 	}
 }

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// What Kubernetes would refuse when a pod is created is an error of the conversion, at its place. What it takes is none.
+// What Kubernetes would refuse when a pod is created is an error of the conversion, at its place. What it takes is
+// none.
 func TestValuesThatKubernetesRefuses(t *testing.T) {
 	const steps = "steps: [{name: a, image: i}]\n"
 	for _, test := range []struct{ text, want string }{
@@ -18,23 +19,28 @@ func TestValuesThatKubernetesRefuses(t *testing.T) {
 		{"node_selector: {disk: a b}\n" + steps, "error: Kubernetes would refuse the label of nodes disk: a b"},
 		{"node_name: a b\n" + steps, "error: Kubernetes would refuse the node a b"},
 		{"service_account_name: A_b\n" + steps, "error: Kubernetes would refuse the service account A_b"},
-		{"host_aliases: [{ip: here, hostnames: [a]}]\n" + steps, `error: Kubernetes would refuse the address "here": it is not an IP address`},
-		{"host_aliases: [{ip: '::1', hostnames: [A_b]}]\n" + steps, `error: Kubernetes would refuse the host name "A_b"`},
+		{"host_aliases: [{ip: here, hostnames: [a]}]\n" + steps,
+			`error: Kubernetes would refuse the address "here": it is not an IP address`},
+		{"host_aliases: [{ip: '::1', hostnames: [A_b]}]\n" + steps,
+			`error: Kubernetes would refuse the host name "A_b"`},
 		{"host_aliases: [{ip: '::1', hostnames: [a.b]}]\n" + steps, ""},
 		{"dns_config: {nameservers: [here]}\n" + steps, `error: Kubernetes would refuse the address "here"`},
 		{"tolerations: [{}]\n" + steps, "without a key the operator must be Exists"},
 		{"tolerations: [{key: a, operator: Is}]\n" + steps, "the operator must be Equal or Exists"},
 		{"tolerations: [{key: a, operator: Exists, value: b}]\n" + steps, "there must be no value"},
 		{"tolerations: [{key: a, effect: Never}]\n" + steps, "the effect must be NoSchedule"},
-		{"tolerations: [{key: a, effect: NoSchedule, tolerationseconds: 1}]\n" + steps, "only the effect NoExecute has seconds"},
-		{"tolerations: [{operator: Exists}, {key: a, value: b, effect: NoExecute, tolerationseconds: 1}]\n" + steps, ""},
+		{"tolerations: [{key: a, effect: NoSchedule, tolerationseconds: 1}]\n" + steps,
+			"only the effect NoExecute has seconds"},
+		{"tolerations: [{operator: Exists}, {key: a, value: b, effect: NoExecute, tolerationseconds: 1}]\n" + steps,
+			""},
 		{"volumes: [{name: v, claim: {}}]\n" + steps, `the name "" of the claim of the volume v`},
 		{"volumes: [{name: v, config_map: {name: a b}}]\n" + steps, `the name "a b" of the config_map of the volume v`},
 		{"volumes: [{name: v, secret: {name: A}}]\n" + steps, `the name "A" of the secret of the volume v`},
 		{"volumes: [{name: v, host: {path: /a/../b}}]\n" + steps, `the path "/a/../b" of the volume v`},
 		{"volumes: [{name: v, host: {path: /a/..b}}]\n" + steps, ""},
 		{"volumes: [{name: v, host: {path: a/b}}]\n" + steps, `the path "a/b" of the volume v`},
-		{"volumes: [{name: v, config_map: {name: c, default_mode: 01000}}]\n" + steps, "the mode 01000 of the files of the volume v"},
+		{"volumes: [{name: v, config_map: {name: c, default_mode: 01000}}]\n" + steps,
+			"the mode 01000 of the files of the volume v"},
 		{"volumes: [{name: v, config_map: {name: c, default_mode: 0777}}]\n" + steps, ""},
 		{"dns_config: {searches: [a b]}\n" + steps, `the domain "a b"`},
 		{"dns_config: {searches: [example.com.], options: [{name: debug}]}\n" + steps, ""},
@@ -43,12 +49,16 @@ func TestValuesThatKubernetesRefuses(t *testing.T) {
 		{"steps: [{name: a, image: i, user: 2147483648}]\n", "the number 2147483648 of a user or group"},
 		{"steps: [{name: a, image: i, group: -1}]\n", "the number -1 of a user or group"},
 		{"steps: [{name: a, image: i, user: 2147483647, group: 0}]\n", ""},
-		{`steps: [{name: a, image: i, commands: ["echo \0"]}]` + "\n", "f:4:40: error: no process can be started with a text that holds the character U+0000"},
+		{`steps: [{name: a, image: i, commands: ["echo \0"]}]` + "\n",
+			"f:4:40: error: no process can be started with a text that holds the character U+0000"},
 		{`steps: [{name: a, image: i, settings: {x: ["\0"]}}]` + "\n", "the character U+0000"},
-		{"steps: [{name: a, image: i, command: [" + strings.Repeat("x", 128<<10) + "]}]\n", "Linux starts no process with a text of 128 KiB"},
-		{"steps: [{name: a, image: i, environment: {X: " + strings.Repeat("x", 128<<10) + "}}]\n", "Linux starts no process with a text of 128 KiB"},
+		{"steps: [{name: a, image: i, command: [" + strings.Repeat("x", 128<<10) + "]}]\n",
+			"Linux starts no process with a text of 128 KiB"},
+		{"steps: [{name: a, image: i, environment: {X: " + strings.Repeat("x", 128<<10) + "}}]\n",
+			"Linux starts no process with a text of 128 KiB"},
 		{"steps: [{name: a, image: i, commands: [" + strings.Repeat("x", 128<<10) + "]}]\n", ""},
-		{"volumes: [{name: v, temp: {}}]\nsteps: [{name: a, image: i, volumes: [{name: v, path: 'a:b'}]}]\n", `the path "a:b" of a volume`},
+		{"volumes: [{name: v, temp: {}}]\nsteps: [{name: a, image: i, volumes: [{name: v, path: 'a:b'}]}]\n",
+			`the path "a:b" of a volume`},
 	} {
 		b, list := convert(t, kubernetesHead+test.text)
 		got := strings.Join(about(list, CodeKubernetes), "\n")
@@ -64,8 +74,9 @@ func TestValuesThatKubernetesRefuses(t *testing.T) {
 // A text that Tekton takes for a result of a step can be written in a script alone.
 func TestResultsOfStepsInArgumentsAreTold(t *testing.T) {
 	for keys, told := range map[string]int{
-		"command: ['$(steps.a.results.b)']": 1, "entrypoint: [x, '$(steps.a.results.b)']": 1, "commands: ['$(steps.a.results.b)']": 0,
-		"command: ['$(params.x)']": 0,
+		"command: ['$(steps.a.results.b)']": 1, "entrypoint: [x, '$(steps.a.results.b)']": 1,
+		"commands: ['$(steps.a.results.b)']": 0,
+		"command: ['$(params.x)']":           0,
 	} {
 		_, list := convert(t, dockerHead+"steps: [{name: a, image: i, "+keys+"}]\n")
 		if got := about(list, CodeEntrypoint); len(got) != told {
@@ -80,7 +91,8 @@ func TestNamespaceForEachRun(t *testing.T) {
 	if b == nil || b.PipelineRun.Namespace != "" || len(about(list, CodeRunnerOnly)) != 1 {
 		t.Errorf("namespace drone-: %s", report(list))
 	}
-	b = converted(t, kubernetesHead+"metadata: {namespace: drone-}\nsteps: [{name: a, image: i}]\n", func(_ *Facts, o *Options) { o.Namespace = "drone-abc" })
+	b = converted(t, kubernetesHead+"metadata: {namespace: drone-}\nsteps: [{name: a, image: i}]\n",
+		func(_ *Facts, o *Options) { o.Namespace = "drone-abc" })
 	if b.PipelineRun.Namespace != "drone-abc" {
 		t.Errorf("the namespace is %q, want the one that was made", b.PipelineRun.Namespace)
 	}
@@ -88,7 +100,8 @@ func TestNamespaceForEachRun(t *testing.T) {
 
 // Variables whose names a container cannot have are left out, wherever they come from, and told.
 func TestNamesOfVariables(t *testing.T) {
-	b, list := convert(t, dockerHead+"environment: {'a b': c}\nsteps:\n- name: a\n  image: i\n  environment: {'1x': y, É: {from_secret: s}, a.b-C_1: ok}\n  settings: {é: x, my-key: ok}\n",
+	b, list := convert(t, dockerHead+"environment: {'a b': c}\nsteps:\n- name: a\n  image: i\n"+
+		"  environment: {'1x': y, É: {from_secret: s}, a.b-C_1: ok}\n  settings: {é: x, my-key: ok}\n",
 		func(f *Facts, _ *Options) { f.Build.Params = map[string]string{"a param": "x", "PARAM": "ok"} })
 	p := started(t, b, "a")
 	for name, want := range map[string]string{"a.b-C_1": "ok", "PLUGIN_MY-KEY": "ok", "PARAM": "ok"} {

@@ -55,7 +55,8 @@ func TestKindsOfVolumes(t *testing.T) {
 		{"temp: {}", "path: /v, sub_path: a/b", map[string]string{"/v": "claim files: volume-v/a/b"}},
 		{"temp: {}", "path: /v, sub_path: ../../etc", map[string]string{"/v": "claim files: volume-v/etc"}},
 		{"temp: {}", "path: v", map[string]string{"/v": "claim files: volume-v"}},
-		{"temp: {medium: memory, size_limit: 1GiB}", "path: /v", map[string]string{"/v": `{"emptyDir":{"medium":"Memory","sizeLimit":"1Gi"}}`}},
+		{"temp: {medium: memory, size_limit: 1GiB}", "path: /v",
+			map[string]string{"/v": `{"emptyDir":{"medium":"Memory","sizeLimit":"1Gi"}}`}},
 		{"temp: {medium: memory}", "path: /v", map[string]string{"/v": `{"emptyDir":{"medium":"Memory"}}`}},
 		{"temp: {size_limit: 1GiB}", "path: /v", map[string]string{"/v": "claim files: volume-v"}},
 		{"host: {path: /var/lib}", "path: /v", map[string]string{"/v": `{"hostPath":{"path":"/var/lib"}}`}},
@@ -65,10 +66,14 @@ func TestKindsOfVolumes(t *testing.T) {
 		{"claim: {name: mine, read_only: true}", "path: /v, sub_path: x",
 			map[string]string{"/v": `{"persistentVolumeClaim":{"claimName":"mine","readOnly":true}} sub x ro`}},
 		{"config_map: {name: c}", "path: /v", map[string]string{"/v": `{"configMap":{"name":"c","optional":false}}`}},
-		{"config_map: {name: c, default_mode: 0400, optional: true}", "path: /v", map[string]string{"/v": `{"configMap":{"name":"c","defaultMode":256,"optional":true}}`}},
-		{"config_map: {name: c, default_mode: 0}", "path: /v", map[string]string{"/v": `{"configMap":{"name":"c","optional":false}}`}},
-		{"secret: {name: s}", "path: /v, sub_path: key", map[string]string{"/v": `{"secret":{"secretName":"s","optional":false}} sub key`}},
-		{"secret: {name: s, default_mode: 256}", "path: /v", map[string]string{"/v": `{"secret":{"secretName":"s","defaultMode":256,"optional":false}}`}},
+		{"config_map: {name: c, default_mode: 0400, optional: true}", "path: /v",
+			map[string]string{"/v": `{"configMap":{"name":"c","defaultMode":256,"optional":true}}`}},
+		{"config_map: {name: c, default_mode: 0}", "path: /v",
+			map[string]string{"/v": `{"configMap":{"name":"c","optional":false}}`}},
+		{"secret: {name: s}", "path: /v, sub_path: key",
+			map[string]string{"/v": `{"secret":{"secretName":"s","optional":false}} sub key`}},
+		{"secret: {name: s, default_mode: 256}", "path: /v",
+			map[string]string{"/v": `{"secret":{"secretName":"s","defaultMode":256,"optional":false}}`}},
 		{"temp: {}, host: {path: /x}", "path: /v", map[string]string{"/v": "claim files: volume-v"}},
 		{"host: {path: /x}, claim: {name: mine}", "path: /v", map[string]string{"/v": `{"hostPath":{"path":"/x"}}`}},
 		{"", "path: /v", map[string]string{}},
@@ -91,52 +96,63 @@ func TestKindsOfVolumes(t *testing.T) {
 
 // The source lies at one path in every step; with docker, files beside it below workspace.base are shared too.
 func TestSourceIsSharedByAllSteps(t *testing.T) {
-	b := converted(t, dockerHead+"workspace: {base: /go, path: src/app}\nsteps: [{name: a, image: i}, {name: b, image: i, when: {status: [failure]}}]\n")
+	b := converted(t, dockerHead+"workspace: {base: /go, path: src/app}\n"+
+		"steps: [{name: a, image: i}, {name: b, image: i, when: {status: [failure]}}]\n")
 	for _, task := range []string{"clone", "a", "b"} {
 		if diff := cmp.Diff(map[string]string{"/go": "claim files: source"}, files(t, b, task)); diff != "" {
 			t.Errorf("files of %s (-want +got):\n%s", task, diff)
 		}
 	}
 	w := b.PipelineRun.Spec.Workspaces
-	if len(w) != 1 || w[0].VolumeClaimTemplate == nil || w[0].VolumeClaimTemplate.Spec.AccessModes[0] != corev1.ReadWriteOnce {
+	if len(w) != 1 || w[0].VolumeClaimTemplate == nil ||
+		w[0].VolumeClaimTemplate.Spec.AccessModes[0] != corev1.ReadWriteOnce {
 		t.Errorf("the run binds %v, want one claim from a template, ReadWriteOnce", w)
 	}
 }
 
-// A temp volume lives as long as the run and is shared by its steps; where several pods share it, it cannot be in memory.
+// A temp volume lives as long as the run and is shared by its steps; where several pods share it, it cannot be in
+// memory.
 func TestTempVolumesAreShared(t *testing.T) {
-	b, list := convert(t, kubernetesHead+`volumes: [{name: cache, temp: {}}, {name: fast, temp: {medium: memory}}, {name: unused, temp: {}}]
+	b, list := convert(t, kubernetesHead+
+		`volumes: [{name: cache, temp: {}}, {name: fast, temp: {medium: memory}}, {name: unused, temp: {}}]
 steps:
 - {name: a, image: i, volumes: [{name: cache, path: /a}, {name: fast, path: /f}]}
 - {name: b, image: i, volumes: [{name: cache, path: /b, sub_path: x}, {name: fast, path: /f}]}
 `)
-	if diff := cmp.Diff(map[string]string{"/drone/src": "claim files: source", "/a": "claim files: volume-cache", "/f": "claim files: volume-fast"}, files(t, b, "a")); diff != "" {
+	if diff := cmp.Diff(map[string]string{"/drone/src": "claim files: source", "/a": "claim files: volume-cache",
+		"/f": "claim files: volume-fast"}, files(t, b, "a")); diff != "" {
 		t.Errorf("files of a (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(map[string]string{"/drone/src": "claim files: source", "/b": "claim files: volume-cache/x", "/f": "claim files: volume-fast"}, files(t, b, "b")); diff != "" {
+	if diff := cmp.Diff(map[string]string{"/drone/src": "claim files: source", "/b": "claim files: volume-cache/x",
+		"/f": "claim files: volume-fast"}, files(t, b, "b")); diff != "" {
 		t.Errorf("files of b (-want +got):\n%s", diff)
 	}
-	if got := about(list, CodeVolume); len(got) != 1 || !strings.Contains(got[0], `"fast" is on the claim and not in memory`) {
+	if got := about(list, CodeVolume); len(got) != 1 || !strings.Contains(got[0],
+		`"fast" is on the claim and not in memory`) {
 		t.Errorf("what is said of volumes: %q", got)
 	}
 }
 
 // Of two volumes at one place the last counts, and it is said; one volume may be at two places.
 func TestVolumesAtOnePlace(t *testing.T) {
-	const head = dockerHead + "volumes: [{name: v, temp: {}}, {name: w, temp: {}}]\nclone: {disable: true}\nsteps: [{name: a, image: i, volumes: "
+	const head = dockerHead + "volumes: [{name: v, temp: {}}, {name: w, temp: {}}]\nclone: {disable: true}\n" +
+		"steps: [{name: a, image: i, volumes: "
 	for _, test := range []struct {
 		mounts string
 		want   map[string]string
 		told   int
 	}{
-		{"[{name: v, path: /x}, {name: w, path: /x/}]", map[string]string{"/drone/src": "claim files: source", "/x": "claim files: volume-w"}, 1},
+		{"[{name: v, path: /x}, {name: w, path: /x/}]", map[string]string{"/drone/src": "claim files: source",
+			"/x": "claim files: volume-w"}, 1},
 		{"[{name: v, path: /x}, {name: v, path: /y}]",
-			map[string]string{"/drone/src": "claim files: source", "/x": "claim files: volume-v", "/y": "claim files: volume-v"}, 0},
+			map[string]string{"/drone/src": "claim files: source", "/x": "claim files: volume-v",
+				"/y": "claim files: volume-v"}, 0},
 		{"[{name: v, path: /drone/src}]", map[string]string{"/drone/src": "claim files: volume-v"}, 1},
 		{"[{name: v, path: /drone/src/cache}]",
 			map[string]string{"/drone/src": "claim files: source", "/drone/src/cache": "claim files: volume-v"}, 0},
 	} {
-		b, list := convert(t, head+test.mounts+"}, {name: z, image: i, volumes: [{name: v, path: /v}, {name: w, path: /w}]}]\n")
+		b, list := convert(t, head+test.mounts+"}, {name: z, image: i, volumes: [{name: v, path: /v}, "+
+			"{name: w, path: /w}]}]\n")
 		if b == nil {
 			t.Errorf("mounts %s: %s", test.mounts, report(list))
 			continue
@@ -152,7 +168,8 @@ func TestVolumesAtOnePlace(t *testing.T) {
 
 // A mount of a volume that is not declared is left out, as in Drone, and told where it stands.
 func TestMountOfAnUndeclaredVolume(t *testing.T) {
-	b, list := convert(t, dockerHead+"clone: {disable: true}\nsteps:\n- name: a\n  image: i\n  volumes:\n  - name: nowhere\n    path: /x\n")
+	b, list := convert(t, dockerHead+"clone: {disable: true}\nsteps:\n- name: a\n  image: i\n  volumes:\n"+
+		"  - name: nowhere\n    path: /x\n")
 	if diff := cmp.Diff(map[string]string{"/drone/src": `{"emptyDir":{}}`}, files(t, b, "a")); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
@@ -173,9 +190,11 @@ func TestPlacesOfFiles(t *testing.T) {
 		beside  []string
 	}{
 		{"a claim for each volume", workspace.Options{Claims: workspace.PerVolume},
-			map[string]string{"/drone/src": "claim source: source", "/v": "claim volume-v: volume-v"}, "source volume-v", nil},
+			map[string]string{"/drone/src": "claim source: source", "/v": "claim volume-v: volume-v"},
+			"source volume-v", nil},
 		{"an existing claim, in a folder of the run", workspace.Options{Existing: "mine"},
-			map[string]string{"/drone/src": "claim files: $(context.pipelineRun.uid)/source", "/v": "claim files: $(context.pipelineRun.uid)/volume-v"}, "files=mine", nil},
+			map[string]string{"/drone/src": "claim files: $(context.pipelineRun.uid)/source",
+				"/v": "claim files: $(context.pipelineRun.uid)/volume-v"}, "files=mine", nil},
 		{"spread over nodes", workspace.Options{Spread: true},
 			map[string]string{
 				"/drone/src": `{"persistentVolumeClaim":{"claimName":"hello-7-default-files"}} sub source`,
@@ -188,7 +207,8 @@ func TestPlacesOfFiles(t *testing.T) {
 	} {
 		b, list := convert(t, text, func(_ *Facts, o *Options) {
 			o.Workspace = test.options
-			o.Cluster = &workspace.Cluster{Coschedule: workspace.CoscheduleDisabled, Classes: []workspace.Class{{Name: "c", Default: true}}}
+			o.Cluster = &workspace.Cluster{Coschedule: workspace.CoscheduleDisabled,
+				Classes: []workspace.Class{{Name: "c", Default: true}}}
 		})
 		if b == nil {
 			t.Errorf("%s: %s", test.rule, report(list))
@@ -210,7 +230,8 @@ func TestPlacesOfFiles(t *testing.T) {
 			beside = append(beside, c.Name+" "+string(c.Spec.AccessModes[0]))
 		}
 		if got := strings.Join(run, " "); got != test.run || !slices.Equal(beside, test.beside) {
-			t.Errorf("%s: workspaces of the run are %q, claims beside it %q, want %q, %q", test.rule, got, beside, test.run, test.beside)
+			t.Errorf("%s: workspaces of the run are %q, claims beside it %q, want %q, %q", test.rule, got, beside,
+				test.run, test.beside)
 		}
 	}
 }

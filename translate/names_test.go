@@ -9,11 +9,13 @@ import (
 
 func TestSlugs(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
-		{"build", "build"}, {"Build It", "build-it"}, {"a/b_c.d", "a-b-c-d"}, {"--a--b--", "a-b"}, {"1", "1"}, {"a1", "a1"},
+		{"build", "build"}, {"Build It", "build-it"}, {"a/b_c.d", "a-b-c-d"}, {"--a--b--", "a-b"}, {"1", "1"},
+		{"a1", "a1"},
 		{"naïve", "na-ve"}, {"日本語", "x-" + hash("日本語")}, {"", "x-" + hash("")}, {"🚀 launch", "launch"},
 		{strings.Repeat("a", 50), strings.Repeat("a", 50)},
 		{strings.Repeat("a", 51), strings.Repeat("a", 41) + "-" + hash(strings.Repeat("a", 51))},
-		{strings.Repeat("a", 40) + " " + strings.Repeat("b", 40), strings.Repeat("a", 40) + "-" + hash(strings.Repeat("a", 40)+" "+strings.Repeat("b", 40))},
+		{strings.Repeat("a", 40) + " " + strings.Repeat("b", 40), strings.Repeat("a", 40) + "-" +
+			hash(strings.Repeat("a", 40)+" "+strings.Repeat("b", 40))},
 	} {
 		if got := slug(test.text, 50); got != test.want {
 			t.Errorf("slug(%q, 50) = %q, want %q", test.text, got, test.want)
@@ -25,7 +27,8 @@ func TestNamesAreDistinct(t *testing.T) {
 	n := newNames(50, "taken")
 	seen := map[string]string{"taken": ""}
 	long := strings.Repeat("long ", 20)
-	for _, text := range []string{"build", "Build", "BUILD", "build!", "taken", "Taken", "日本", "本日", long, long + "a", long + "b", "build"} {
+	for _, text := range []string{"build", "Build", "BUILD", "build!", "taken", "Taken", "日本", "本日", long, long + "a",
+		long + "b", "build"} {
 		got := n.unique(text)
 		if other, ok := seen[got]; ok {
 			t.Errorf("%q and %q have the same name %q", text, other, got)
@@ -50,7 +53,8 @@ func TestNamesAreStable(t *testing.T) {
 
 func TestValuesOfLabels(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
-		{"main", "main"}, {"octocat/hello", "octocat-hello"}, {"feature/a b", "feature-a-b"}, {"-a-", "a"}, {"_.a", "a"}, {"日本", ""},
+		{"main", "main"}, {"octocat/hello", "octocat-hello"}, {"feature/a b", "feature-a-b"}, {"-a-", "a"},
+		{"_.a", "a"}, {"日本", ""},
 		{"v1.2_3", "v1.2_3"}, {strings.Repeat("a", 63), strings.Repeat("a", 63)},
 		{strings.Repeat("a", 64), strings.Repeat("a", 54) + "-" + hash(strings.Repeat("a", 64))},
 	} {
@@ -76,7 +80,8 @@ func TestNameOfTheRun(t *testing.T) {
 		{"a pipeline without a name is default", "hello", "", 7, "", "hello-7-default"},
 		{"names of Services begin with a letter", "7zip", "default", 7, "", "run-7zip-7-default"},
 		{"without a repository", "", "Test It", 0, "", "test-it"},
-		{"long", "hello", strings.Repeat("long ", 20), 7, "", "hello-7-long-long-long-long-long-" + hash("hello 7 "+strings.Repeat("long ", 20))},
+		{"long", "hello", strings.Repeat("long ", 20), 7, "", "hello-7-long-long-long-long-long-" +
+			hash("hello 7 "+strings.Repeat("long ", 20))},
 		{"the name that was asked for", "hello", "default", 7, "mine", "mine"},
 	} {
 		f := push()
@@ -103,12 +108,15 @@ func TestNamesThatKubernetesCompletes(t *testing.T) {
 	}{
 		{"nothing beside the run", plain, func(*Facts, *Options) {}, "", "hello-7-default-"},
 		{"a name was asked for", plain, func(_ *Facts, o *Options) { o.Name = "mine" }, "mine", ""},
-		{"a service", dockerHead + "services: [{name: s, image: i}]\nsteps: [{name: a, image: i}]\n", func(*Facts, *Options) {}, "hello-7-default", ""},
-		{"a claim beside the run", plain, func(_ *Facts, o *Options) { o.Workspace.Spread = true }, "hello-7-default", ""},
+		{"a service", dockerHead + "services: [{name: s, image: i}]\nsteps: [{name: a, image: i}]\n",
+			func(*Facts, *Options) {}, "hello-7-default", ""},
+		{"a claim beside the run", plain, func(_ *Facts, o *Options) { o.Workspace.Spread = true }, "hello-7-default",
+			""},
 	} {
 		m := converted(t, test.text, test.change).PipelineRun.ObjectMeta
 		if m.Name != test.name || m.GenerateName != test.generate {
-			t.Errorf("%s: name %q, generateName %q, want %q, %q", test.rule, m.Name, m.GenerateName, test.name, test.generate)
+			t.Errorf("%s: name %q, generateName %q, want %q, %q", test.rule, m.Name, m.GenerateName, test.name,
+				test.generate)
 		}
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// node is a value of JSON: an object with sorted keys, a list, or a scalar. Trees of nodes are a fraction of the work of
-// maps of maps, which for a pipeline of some hundred steps would take longer than to translate it.
+// node is a value of JSON: an object with sorted keys, a list, or a scalar. Trees of nodes are a fraction of the work
+// of maps of maps, which for a pipeline of some hundred steps would take longer than to translate it.
 type node struct {
 	kind  byte     // '{', '[', '"' for a text, 0 for a number, a truth value or null
 	text  string   // of a scalar; of a text what it says, without quotes
@@ -75,8 +75,8 @@ func (n node) writeJSON(out *bytes.Buffer) error {
 	return nil
 }
 
-// jsonReader reads what Go's encoder has written: valid, and without blanks between its parts. The entries of values that
-// are not complete lie on two stacks, so that each value's lists are made once, as long as they have to be.
+// jsonReader reads what Go's encoder has written: valid, and without blanks between its parts. The entries of values
+// that are not complete lie on two stacks, so that each value's lists are made once, as long as they have to be.
 type jsonReader struct {
 	text  string
 	at    int

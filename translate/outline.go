@@ -10,9 +10,9 @@ import (
 	v1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 )
 
-// outline is what Tekton's validation has to see of a run. Tekton looks for its variables in every text of every step, a
-// dozen times over, with a regular expression that it compiles each time: a second for a few hundred steps, nearly all of
-// it spent on texts that refer to nothing and on steps that are alike.
+// outline is what Tekton's validation has to see of a run. Tekton looks for its variables in every text of every step,
+// a dozen times over, with a regular expression that it compiles each time: a second for a few hundred steps, nearly
+// all of it spent on texts that refer to nothing and on steps that are alike.
 //
 // So texts that cannot hold a variable are left out, where they stand for themselves alone, and of tasks whose
 // specification is then the same only the first keeps it. Names of tasks, their order, conditions, parameters and

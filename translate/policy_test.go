@@ -117,8 +117,8 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// A trigger looks at the same conditions but instance, which Drone's server never checks there, and status, which is about
-// other pipelines.
+// A trigger looks at the same conditions but instance, which Drone's server never checks there, and status, which is
+// about other pipelines.
 func TestTrigger(t *testing.T) {
 	for trigger, want := range map[string]bool{
 		"{}": true, "{branch: main}": true, "{branch: other}": false, "{event: [tag]}": false, "{cron: nightly}": false,

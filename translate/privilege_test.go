@@ -44,7 +44,8 @@ func TestPrivilege(t *testing.T) {
 		{"image: plugins/docker, environment: {path: x}", nil, false, "it sets the variable path"},
 		{"image: plugins/docker, environment: {HOME: {from_secret: x}}", nil, false, "it sets the variable HOME"},
 		{"image: plugins/docker, environment: {DOCKER_OPTS: x}", nil, false, "it sets the variable DOCKER_OPTS"},
-		{"image: plugins/docker, environment: {XDG_RUNTIME_DIR: x}", nil, false, "it sets the variable XDG_RUNTIME_DIR"},
+		{"image: plugins/docker, environment: {XDG_RUNTIME_DIR: x}", nil, false,
+			"it sets the variable XDG_RUNTIME_DIR"},
 	} {
 		text := dockerHead + "volumes: [{name: v, temp: {}}]\nsteps: [{name: a, " + test.step + "}]\n"
 		got, reason := privileged(parsePipeline(t, text).Steps[0], test.extra)
@@ -56,7 +57,8 @@ func TestPrivilege(t *testing.T) {
 		if got := sc != nil && sc.Privileged != nil && *sc.Privileged; got != test.want {
 			t.Errorf("a step with %s: its container is privileged: %v, want %v", test.step, got, test.want)
 		}
-		if told := about(list, CodePrivilege); (test.reason != "") != (len(told) == 1) || test.reason != "" && !strings.HasSuffix(told[0], test.reason) {
+		if told := about(list, CodePrivilege); (test.reason != "") != (len(told) == 1) || test.reason != "" &&
+			!strings.HasSuffix(told[0], test.reason) {
 			t.Errorf("a step with %s: said of its privilege: %q, want the reason %q", test.step, told, test.reason)
 		}
 	}
@@ -65,14 +67,16 @@ func TestPrivilege(t *testing.T) {
 // The rule holds for services, and for repositories that are not trusted, which may not ask for privilege themselves.
 func TestPrivilegeOfServicesAndUntrustedRepositories(t *testing.T) {
 	untrusted := func(_ *Facts, o *Options) { o.Trusted = false }
-	b := converted(t, dockerHead+"services: [{name: s, image: plugins/docker}]\nsteps: [{name: a, image: plugins/gcr}]\n", untrusted)
+	b := converted(t, dockerHead+"services: [{name: s, image: plugins/docker}]\n"+
+		"steps: [{name: a, image: plugins/gcr}]\n", untrusted)
 	if sc := b.Pods[0].Spec.Containers[0].SecurityContext; sc == nil || sc.Privileged == nil || !*sc.Privileged {
 		t.Errorf("the service's container has the security context %v, want it privileged", sc)
 	}
 	if sc := stepOf(t, b, "a").SecurityContext; sc == nil || sc.Privileged == nil || !*sc.Privileged {
 		t.Errorf("the step's container has the security context %v, want it privileged", sc)
 	}
-	if b, list := convert(t, dockerHead+"steps: [{name: a, image: i, privileged: true}]\n", untrusted); b != nil || !list.HasErrors() {
+	if b, list := convert(t, dockerHead+"steps: [{name: a, image: i, privileged: true}]\n", untrusted); b != nil ||
+		!list.HasErrors() {
 		t.Errorf("an untrusted repository may run a privileged step: %s", report(list))
 	}
 }

@@ -25,11 +25,14 @@ const twoSteps = "steps: [{name: a, image: i}, {name: b, image: i}]\n"
 func TestKnownProblem01_WorkspaceOnAClaimOfTheRun(t *testing.T) {
 	b := converted(t, kubernetesHead+twoSteps)
 	w := b.PipelineRun.Spec.Workspaces
-	if len(w) != 1 || w[0].VolumeClaimTemplate == nil || w[0].VolumeClaimTemplate.Spec.AccessModes[0] != corev1.ReadWriteOnce {
+	if len(w) != 1 || w[0].VolumeClaimTemplate == nil ||
+		w[0].VolumeClaimTemplate.Spec.AccessModes[0] != corev1.ReadWriteOnce {
 		t.Errorf("workspaces of the run: %+v, want a template for one ReadWriteOnce claim", w)
 	}
-	spread := converted(t, kubernetesHead+twoSteps, func(_ *Facts, o *Options) { o.Workspace = workspace.Options{Spread: true, StorageClass: "nfs"} })
-	if c := spread.Claims; len(c) != 1 || c[0].Spec.AccessModes[0] != corev1.ReadWriteMany || *c[0].Spec.StorageClassName != "nfs" {
+	spread := converted(t, kubernetesHead+twoSteps,
+		func(_ *Facts, o *Options) { o.Workspace = workspace.Options{Spread: true, StorageClass: "nfs"} })
+	if c := spread.Claims; len(c) != 1 || c[0].Spec.AccessModes[0] != corev1.ReadWriteMany ||
+		*c[0].Spec.StorageClassName != "nfs" {
 		t.Errorf("claims beside the spread run: %+v, want one ReadWriteMany claim of the class", c)
 	}
 	if text := yamlText(t, b) + yamlText(t, spread); strings.Contains(text, "hostPath") {
@@ -40,7 +43,8 @@ func TestKnownProblem01_WorkspaceOnAClaimOfTheRun(t *testing.T) {
 // Pods are pinned to a node by a label that differs from the node's name, and never scheduled.
 func TestKnownProblem02_NoPodIsPinned(t *testing.T) {
 	for _, layout := range []workspace.Layout{workspace.Steps, workspace.Chains, workspace.Pod} {
-		b := converted(t, kubernetesHead+"services: [{name: s, image: i}]\n"+twoSteps, func(_ *Facts, o *Options) { o.Workspace.Layout = layout })
+		b := converted(t, kubernetesHead+"services: [{name: s, image: i}]\n"+twoSteps,
+			func(_ *Facts, o *Options) { o.Workspace.Layout = layout })
 		if text := yamlText(t, b); strings.Contains(text, "nodeName:") || strings.Contains(text, "nodeSelector") {
 			t.Errorf("layout %s: the run chooses a node:\n%s", layout, text)
 		}
@@ -60,14 +64,16 @@ func TestKnownProblem05_EachStepAsksForItself(t *testing.T) {
 	b := converted(t, kubernetesHead+"resources: {requests: {cpu: 500}}\n"+twoSteps)
 	for _, pt := range b.PipelineRun.Spec.PipelineSpec.Tasks {
 		if len(pt.TaskSpec.Steps) != 1 || millicores(pt.TaskSpec.Steps[0].ComputeResources.Requests) != 500 {
-			t.Errorf("task %s has %d steps, the first asks for %v", pt.Name, len(pt.TaskSpec.Steps), pt.TaskSpec.Steps[0].ComputeResources.Requests)
+			t.Errorf("task %s has %d steps, the first asks for %v", pt.Name, len(pt.TaskSpec.Steps),
+				pt.TaskSpec.Steps[0].ComputeResources.Requests)
 		}
 	}
 }
 
 // Requests of a step are read and ignored.
 func TestKnownProblem06_RequestsOfAStepCount(t *testing.T) {
-	b := converted(t, kubernetesHead+"resources: {requests: {cpu: 500}}\nsteps: [{name: a, image: i, resources: {requests: {cpu: 50}}}]\n")
+	b := converted(t, kubernetesHead+"resources: {requests: {cpu: 500}}\n"+
+		"steps: [{name: a, image: i, resources: {requests: {cpu: 50}}}]\n")
 	if got := millicores(stepOf(t, b, "a").ComputeResources.Requests); got != 50 {
 		t.Errorf("the step asks for %d thousandths, want its own 50", got)
 	}
@@ -79,7 +85,8 @@ func TestKnownProblem07_DefaultRequestsAndLimits(t *testing.T) {
 		o.Requests, o.Limits = drone.ResourceList{CPU: 100, Memory: 1 << 20}, drone.ResourceList{Memory: 1 << 30}
 	})
 	got, err := json.Marshal(stepOf(t, b, "a").ComputeResources)
-	if want := `{"limits":{"memory":"1Gi"},"requests":{"cpu":"100m","memory":"1Mi"}}`; err != nil || string(got) != want {
+	if want := `{"limits":{"memory":"1Gi"},"requests":{"cpu":"100m","memory":"1Mi"}}`; err != nil ||
+		string(got) != want {
 		t.Errorf("resources are %s (%v), want %s", got, err, want)
 	}
 }
@@ -94,7 +101,8 @@ func TestKnownProblem20_StepsHavePodsOfTheirOwn(t *testing.T) {
 
 // Nothing ends a run whose runner is gone.
 func TestKnownProblem30_TimeLimitsWithoutARunner(t *testing.T) {
-	b := converted(t, dockerHead+"services: [{name: s, image: i}]\n"+twoSteps, func(f *Facts, _ *Options) { f.Repo.Timeout = 90 })
+	b := converted(t, dockerHead+"services: [{name: s, image: i}]\n"+twoSteps,
+		func(f *Facts, _ *Options) { f.Repo.Timeout = 90 })
 	if got := b.PipelineRun.Spec.Timeouts.Pipeline.Duration.String(); got != "1h30m0s" {
 		t.Errorf("the run may take %s, want the repository's time", got)
 	}
@@ -105,7 +113,8 @@ func TestKnownProblem30_TimeLimitsWithoutARunner(t *testing.T) {
 
 // Tekton's own time limit of a task, an hour, ends steps of longer pipelines.
 func TestKnownProblem32_TasksMayTakeAsLongAsTheRun(t *testing.T) {
-	b := converted(t, dockerHead+"steps: [{name: a, image: i}, {name: f, image: i, when: {status: [failure]}}]\n", func(f *Facts, _ *Options) { f.Repo.Timeout = 240 })
+	b := converted(t, dockerHead+"steps: [{name: a, image: i}, {name: f, image: i, when: {status: [failure]}}]\n",
+		func(f *Facts, _ *Options) { f.Repo.Timeout = 240 })
 	spec := b.PipelineRun.Spec.PipelineSpec
 	for _, pt := range slices.Concat(spec.Tasks, spec.Finally) {
 		if pt.Timeout == nil || pt.Timeout.Duration.String() != "4h0m0s" {
@@ -116,7 +125,8 @@ func TestKnownProblem32_TasksMayTakeAsLongAsTheRun(t *testing.T) {
 
 // DRONE_BUILD_STATUS is always success, so notifications lie.
 func TestKnownProblem37_NotificationsTellTheTruth(t *testing.T) {
-	b := converted(t, kubernetesHead+"steps: [{name: a, image: i}, {name: n, image: i, commands: [x], when: {status: [success, failure]}}]\n")
+	b := converted(t, kubernetesHead+"steps: [{name: a, image: i}, {name: n, image: i, commands: [x], "+
+		"when: {status: [success, failure]}}]\n")
 	for task, want := range map[string]string{"n": "success", "n-on-failure": "failure"} {
 		if got := started(t, b, task).env["DRONE_BUILD_STATUS"]; got != want {
 			t.Errorf("%s is told the status %q, want %q", task, got, want)
@@ -129,21 +139,24 @@ func TestKnownProblem37_NotificationsTellTheTruth(t *testing.T) {
 
 // DRONE_FAILED_STEPS and DRONE_FAILED_STAGES are never set.
 func TestKnownProblem38_FailedStepsAndStages(t *testing.T) {
-	b := converted(t, kubernetesHead+"steps: [{name: a, image: i}, {name: n, image: plugins/slack, when: {status: [failure]}}]\n",
+	b := converted(t, kubernetesHead+"steps: [{name: a, image: i}, {name: n, image: plugins/slack, "+
+		"when: {status: [failure]}}]\n",
 		func(f *Facts, _ *Options) { f.Build.Stages = full().Build.Stages })
 	steps := taskOf(t, b, "n").TaskSpec.Steps
 	env := map[string]string{}
 	for _, v := range steps[len(steps)-1].Env {
 		env[v.Name] = v.Value
 	}
-	if env["DRONE_FAILED_STEPS"] != "$(steps.failed-steps.results.failed-steps)" || env["DRONE_FAILED_STAGES"] != "bad,worse,shot" {
+	if env["DRONE_FAILED_STEPS"] != "$(steps.failed-steps.results.failed-steps)" ||
+		env["DRONE_FAILED_STAGES"] != "bad,worse,shot" {
 		t.Errorf("the step is told %q and %q", env["DRONE_FAILED_STEPS"], env["DRONE_FAILED_STAGES"])
 	}
 }
 
 // CI_BUILD_STATUS is that of the time when the build was made.
 func TestKnownProblem39_OldNamesOfTheStateAreUpToDate(t *testing.T) {
-	b := converted(t, kubernetesHead+"steps: [{name: a, image: i}, {name: n, image: i, commands: [x], when: {status: [failure]}}]\n",
+	b := converted(t, kubernetesHead+"steps: [{name: a, image: i}, {name: n, image: i, commands: [x], "+
+		"when: {status: [failure]}}]\n",
 		func(f *Facts, _ *Options) { f.Build.Status = "running" })
 	for task, want := range map[string]string{"a": "success", "n": "failure"} {
 		if got := started(t, b, task).env["CI_BUILD_STATUS"]; got != want {
@@ -154,7 +167,8 @@ func TestKnownProblem39_OldNamesOfTheStateAreUpToDate(t *testing.T) {
 
 // DRONE_STEP_NUMBER is missing.
 func TestKnownProblem40_NumbersOfSteps(t *testing.T) {
-	b := converted(t, kubernetesHead+"services: [{name: s, image: i}]\nsteps: [{name: a, image: i, when: {branch: other}}, {name: b, image: i}]\n")
+	b := converted(t, kubernetesHead+"services: [{name: s, image: i}]\n"+
+		"steps: [{name: a, image: i, when: {branch: other}}, {name: b, image: i}]\n")
 	if got := started(t, b, "b").env["DRONE_STEP_NUMBER"]; got != "3" {
 		t.Errorf("the step after clone, a service and a step that is left out is number %s, want 3", got)
 	}
@@ -164,8 +178,10 @@ func TestKnownProblem40_NumbersOfSteps(t *testing.T) {
 func TestKnownProblem41_ServicesHaveTheirNames(t *testing.T) {
 	b := converted(t, kubernetesHead+"services: [{name: redis, image: i}]\n"+twoSteps)
 	p, domain := b.Pods[0].Spec, b.Service.Name+".default.svc.cluster.local"
-	if p.Hostname != "redis" || p.Subdomain != b.Service.Name || !slices.Contains(b.PipelineRun.Spec.TaskRunTemplate.PodTemplate.DNSConfig.Searches, domain) {
-		t.Errorf("redis is %s.%s, and steps look in %v", p.Hostname, p.Subdomain, b.PipelineRun.Spec.TaskRunTemplate.PodTemplate.DNSConfig.Searches)
+	if p.Hostname != "redis" || p.Subdomain != b.Service.Name ||
+		!slices.Contains(b.PipelineRun.Spec.TaskRunTemplate.PodTemplate.DNSConfig.Searches, domain) {
+		t.Errorf("redis is %s.%s, and steps look in %v", p.Hostname, p.Subdomain,
+			b.PipelineRun.Spec.TaskRunTemplate.PodTemplate.DNSConfig.Searches)
 	}
 }
 
@@ -179,7 +195,8 @@ func TestKnownProblem42_DetachedStepsHaveTheirNames(t *testing.T) {
 
 // Services share ports, and are at localhost only.
 func TestKnownProblem43_ServicesOnOnePortAndAtLocalhost(t *testing.T) {
-	text := "services: [{name: one, image: i}, {name: two, image: i}]\nsteps: [{name: a, image: i, commands: ['curl localhost:80']}]\n"
+	text := "services: [{name: one, image: i}, {name: two, image: i}]\n" +
+		"steps: [{name: a, image: i, commands: ['curl localhost:80']}]\n"
 	if b := converted(t, dockerHead+text); len(b.Pods) != 2 {
 		t.Errorf("there are %d Pods, want one for each service", len(b.Pods))
 	}
@@ -205,8 +222,10 @@ func TestKnownProblem44_ServicesOfTwoBuilds(t *testing.T) {
 
 // Secrets are in the specification of pods.
 func TestKnownProblem46_SecretsAreReferencesAlone(t *testing.T) {
-	b := converted(t, dockerHead+"steps: [{name: a, image: i, environment: {A: {from_secret: s}}, settings: {b: {from_secret: t}}}]\n")
-	if diff := cmp.Diff(map[string]string{"A": "drone-secrets/s", "PLUGIN_B": "drone-secrets/t"}, started(t, b, "a").secrets); diff != "" {
+	b := converted(t, dockerHead+"steps: [{name: a, image: i, environment: {A: {from_secret: s}}, "+
+		"settings: {b: {from_secret: t}}}]\n")
+	if diff := cmp.Diff(map[string]string{"A": "drone-secrets/s", "PLUGIN_B": "drone-secrets/t"},
+		started(t, b, "a").secrets); diff != "" {
 		t.Errorf("secrets (-want +got):\n%s", diff)
 	}
 }
@@ -224,7 +243,8 @@ func TestKnownProblem47_CredentialsOfCloning(t *testing.T) {
 
 // Removing a step that is skipped breaks those that depend on it.
 func TestKnownProblem49_DependentsOfSkippedSteps(t *testing.T) {
-	b := converted(t, dockerHead+"steps: [{name: a, image: i}, {name: b, image: i, depends_on: [a], when: {branch: other}}, {name: c, image: i, depends_on: [b]}]\n")
+	b := converted(t, dockerHead+"steps: [{name: a, image: i}, {name: b, image: i, depends_on: [a], "+
+		"when: {branch: other}}, {name: c, image: i, depends_on: [b]}]\n")
 	if got := runAfter(b)["c"]; got != "a" {
 		t.Errorf("c waits for %q, want a, which the skipped step waited for", got)
 	}
@@ -232,7 +252,8 @@ func TestKnownProblem49_DependentsOfSkippedSteps(t *testing.T) {
 
 // A dependency on a step that a filter leaves out is refused.
 func TestKnownProblem50_DependencyOnAStepThatIsLeftOut(t *testing.T) {
-	_, list := convert(t, dockerHead+"steps: [{name: a, image: i, when: {event: tag}}, {name: b, image: i, depends_on: [a]}]\n")
+	_, list := convert(t, dockerHead+"steps: [{name: a, image: i, when: {event: tag}}, "+
+		"{name: b, image: i, depends_on: [a]}]\n")
 	if list.HasErrors() {
 		t.Errorf("it is refused: %s", report(list))
 	}
@@ -240,7 +261,8 @@ func TestKnownProblem50_DependencyOnAStepThatIsLeftOut(t *testing.T) {
 
 // After depends_on was added somewhere, steps without it run at once.
 func TestKnownProblem51_OneDependsOnMakesAGraph(t *testing.T) {
-	b, list := convert(t, dockerHead+"steps: [{name: a, image: i}, {name: b, image: i}, {name: c, image: i, depends_on: [a]}]\n")
+	b, list := convert(t, dockerHead+"steps: [{name: a, image: i}, {name: b, image: i}, "+
+		"{name: c, image: i, depends_on: [a]}]\n")
 	if got := runAfter(b)["b"]; got != "clone" {
 		t.Errorf("b waits for %q, want clone, as in Drone", got)
 	}
@@ -251,7 +273,8 @@ func TestKnownProblem51_OneDependsOnMakesAGraph(t *testing.T) {
 
 // Steps of one branch are skipped after a failure in another: so Drone means it.
 func TestKnownProblem53_AFailureCountsForAllBranches(t *testing.T) {
-	b := converted(t, dockerHead+"steps: [{name: a, image: i, depends_on: [clone]}, {name: b, image: i, depends_on: [clone]}, {name: c, image: i, depends_on: [b]}]\n")
+	b := converted(t, dockerHead+"steps: [{name: a, image: i, depends_on: [clone]}, "+
+		"{name: b, image: i, depends_on: [clone]}, {name: c, image: i, depends_on: [b]}]\n")
 	for _, pt := range b.PipelineRun.Spec.PipelineSpec.Tasks {
 		if pt.OnError != "" || pt.TaskSpec.Steps[0].OnError != "" {
 			t.Errorf("the run goes on after a failure of %s", pt.Name)
@@ -262,7 +285,8 @@ func TestKnownProblem53_AFailureCountsForAllBranches(t *testing.T) {
 // A converter ignores depends_on.
 func TestKnownProblem55_OrderIsTranslated(t *testing.T) {
 	serial := converted(t, dockerHead+twoSteps)
-	graph := converted(t, dockerHead+"steps: [{name: a, image: i}, {name: b, image: i}, {name: c, image: i, depends_on: [a, b]}]\n")
+	graph := converted(t, dockerHead+"steps: [{name: a, image: i}, {name: b, image: i}, "+
+		"{name: c, image: i, depends_on: [a, b]}]\n")
 	if serial, graph := runAfter(serial)["b"], runAfter(graph)["c"]; serial != "a" || graph != "a b" {
 		t.Errorf("b waits for %q, c for %q, want a, and a and b", serial, graph)
 	}
@@ -279,7 +303,8 @@ func TestKnownProblem56_ExitCode78IsTold(t *testing.T) {
 // Names of steps with blanks, capitals or many letters break labels and names of pods.
 func TestKnownProblem57_NamesAreValidDistinctAndStable(t *testing.T) {
 	text := dockerHead + "steps:\n"
-	names := []string{"Build A", "build-a", "build a", strings.Repeat("long", 25), strings.Repeat("long", 24) + "lon2", "日本語", "日本", "a/b", "$(params.x)", "-", "1"}
+	names := []string{"Build A", "build-a", "build a", strings.Repeat("long", 25), strings.Repeat("long", 24) + "lon2",
+		"日本語", "日本", "a/b", "$(params.x)", "-", "1"}
 	for _, name := range names {
 		text += "- {name: " + yamlQuote(name) + ", image: i}\n"
 	}
@@ -344,7 +369,8 @@ func TestKnownProblem65_ImagesAreTheStepsOwn(t *testing.T) {
 
 // Pipelines need rights in the whole cluster.
 func TestKnownProblem66_ObjectsOfOneNamespace(t *testing.T) {
-	b := converted(t, kubernetesHead+"services: [{name: s, image: i}]\n"+twoSteps, func(_ *Facts, o *Options) { o.Workspace.Spread = true })
+	b := converted(t, kubernetesHead+"services: [{name: s, image: i}]\n"+twoSteps,
+		func(_ *Facts, o *Options) { o.Workspace.Spread = true })
 	var kinds []string
 	for _, o := range b.Objects() {
 		kinds = append(kinds, kindOf(o))
@@ -356,8 +382,21 @@ func TestKnownProblem66_ObjectsOfOneNamespace(t *testing.T) {
 
 // Kinds of volumes are missing.
 func TestKnownProblem67_FiveKindsOfVolumesForTrustedRepositories(t *testing.T) {
-	const text = kubernetesHead + `volumes: [{name: a, temp: {}}, {name: b, host: {path: /b}}, {name: c, claim: {name: c}}, {name: d, config_map: {name: d}}, {name: e, secret: {name: e}}]
-steps: [{name: s, image: i, volumes: [{name: a, path: /a, sub_path: x}, {name: b, path: /b}, {name: c, path: /c}, {name: d, path: /d}, {name: e, path: /e}]}]
+	const text = kubernetesHead + `volumes:
+- {name: a, temp: {}}
+- {name: b, host: {path: /b}}
+- {name: c, claim: {name: c}}
+- {name: d, config_map: {name: d}}
+- {name: e, secret: {name: e}}
+steps:
+- name: s
+  image: i
+  volumes:
+  - {name: a, path: /a, sub_path: x}
+  - {name: b, path: /b}
+  - {name: c, path: /c}
+  - {name: d, path: /d}
+  - {name: e, path: /e}
 `
 	if got := files(t, converted(t, text), "s"); len(got) != 6 {
 		t.Errorf("files are %v, want the source and five volumes", got)
@@ -370,7 +409,8 @@ steps: [{name: s, image: i, volumes: [{name: a, path: /a, sub_path: x}, {name: b
 
 // Images lose the privilege that they need, and nobody knows why.
 func TestKnownProblem68_LostPrivilegeIsTold(t *testing.T) {
-	_, list := convert(t, dockerHead+"services: [{name: s, image: plugins/docker, environment: {DOCKER_HOST: x}}]\nsteps: [{name: a, image: plugins/docker, commands: [ls]}]\n")
+	_, list := convert(t, dockerHead+"services: [{name: s, image: plugins/docker, environment: {DOCKER_HOST: x}}]\n"+
+		"steps: [{name: a, image: plugins/docker, commands: [ls]}]\n")
 	want := []string{
 		`warning: step "s" does not run privileged, though its image usually does: it sets the variable DOCKER_HOST`,
 		`warning: step "a" does not run privileged, though its image usually does: it has commands`,
@@ -393,7 +433,14 @@ func TestKnownProblem73_EveryKeyIsAnswered(t *testing.T) {
 	m, list := drone.Parse("f", []byte(dockerHead+`concurrency: {limit: 1}
 node: {a: b}
 steps:
-- {name: a, image: i, network_mode: host, devices: [{name: d, path: /d}], shell: bash, ports: [80], build: x, push: true}
+- name: a
+  image: i
+  network_mode: host
+  devices: [{name: d, path: /d}]
+  shell: bash
+  ports: [80]
+  build: x
+  push: true
 `))
 	_, more := Pipeline(m.Pipelines[0], push(), Options{Trusted: true})
 	told := report(append(list, more...))
@@ -416,8 +463,10 @@ func TestKnownProblemD_MissingSecretsAreNoError(t *testing.T) {
 
 // YAML 1.1 makes true of yes, 420 of 0644 and 1.1 of 1.10, in settings and not in variables.
 func TestKnownProblemE_SettingsFollowYAML11(t *testing.T) {
-	env := started(t, converted(t, dockerHead+"steps: [{name: a, image: i, settings: {a: yes, b: 0644, c: 1.10}, environment: {A: yes, B: 0644, C: 1.10}}]\n"), "a").env
-	for name, want := range map[string]string{"PLUGIN_A": "true", "PLUGIN_B": "420", "PLUGIN_C": "1.1", "A": "yes", "B": "0644", "C": "1.10"} {
+	env := started(t, converted(t, dockerHead+"steps: [{name: a, image: i, settings: {a: yes, b: 0644, c: 1.10}, "+
+		"environment: {A: yes, B: 0644, C: 1.10}}]\n"), "a").env
+	for name, want := range map[string]string{"PLUGIN_A": "true", "PLUGIN_B": "420", "PLUGIN_C": "1.1", "A": "yes",
+		"B": "0644", "C": "1.10"} {
 		if env[name] != want {
 			t.Errorf("%s = %q, want %q", name, env[name], want)
 		}
@@ -466,7 +515,8 @@ func TestKnownProblemI_InputIsNotTheScript(t *testing.T) {
 // Kubernetes and Tekton replace what they take for their own variables.
 func TestKnownProblemJ_TextsThatLookLikeReferences(t *testing.T) {
 	const text = "$(HOME) $(params.x) $$(date) $(context.taskRun.name)"
-	p := started(t, converted(t, dockerHead+"steps: [{name: a, image: i, environment: {HOME: /h, X: "+yamlQuote(text)+"}}]\n"), "a")
+	p := started(t, converted(t, dockerHead+"steps: [{name: a, image: i, environment: {HOME: /h, X: "+yamlQuote(text)+
+		"}}]\n"), "a")
 	if p.env["X"] != text {
 		t.Errorf("X = %q, want %q", p.env["X"], text)
 	}
@@ -476,7 +526,8 @@ func TestKnownProblemJ_TextsThatLookLikeReferences(t *testing.T) {
 func TestKnownProblemK_IgnoredFailuresAreThoseOfAProcess(t *testing.T) {
 	pt := taskOf(t, converted(t, dockerHead+"steps: [{name: a, image: i, failure: ignore}]\n"), "a")
 	if pt.OnError != "" || pt.TaskSpec.Steps[0].OnError != "continue" {
-		t.Errorf("onError of the task is %q, of its step %q, want the step's alone", pt.OnError, pt.TaskSpec.Steps[0].OnError)
+		t.Errorf("onError of the task is %q, of its step %q, want the step's alone", pt.OnError,
+			pt.TaskSpec.Steps[0].OnError)
 	}
 }
 
@@ -492,7 +543,8 @@ func TestKnownProblemL_FailFastIsTold(t *testing.T) {
 
 // An on-failure step whose turn came before anything failed never runs.
 func TestKnownProblemM_AStepForFailuresWhoseTurnHasPassed(t *testing.T) {
-	b := converted(t, dockerHead+"steps: [{name: f, image: i, commands: [x], when: {status: [failure]}}, {name: b, image: i}]\n")
+	b := converted(t, dockerHead+"steps: [{name: f, image: i, commands: [x], when: {status: [failure]}}, "+
+		"{name: b, image: i}]\n")
 	var when []string
 	for _, w := range taskOf(t, b, "f").When {
 		when = append(when, w.Input+"="+strings.Join(w.Values, ","))
@@ -536,15 +588,18 @@ func TestKnownProblemP_ArgumentsWithBlanks(t *testing.T) {
 // A line of 64 KiB ends the file in silence.
 func TestKnownProblemQ_LongLinesAreKept(t *testing.T) {
 	long := strings.Repeat("x", 70_000)
-	m, list := drone.Parse("f", []byte(dockerHead+"steps:\n- name: a\n  image: i\n  environment: {X: "+long+"}\n- name: b\n  image: i\n"))
-	if len(m.Pipelines[0].Steps) != 2 || m.Pipelines[0].Steps[0].Environment["X"].Value != long || len(about(list, drone.CodeLongLine)) != 1 {
+	m, list := drone.Parse("f", []byte(dockerHead+"steps:\n- name: a\n  image: i\n  environment: {X: "+long+
+		"}\n- name: b\n  image: i\n"))
+	if len(m.Pipelines[0].Steps) != 2 || m.Pipelines[0].Steps[0].Environment["X"].Value != long ||
+		len(about(list, drone.CodeLongLine)) != 1 {
 		t.Errorf("steps: %d, said: %s", len(m.Pipelines[0].Steps), about(list, drone.CodeLongLine))
 	}
 }
 
 // Files of configuration have the mode 0000 where none is given.
 func TestKnownProblemR_FilesOfConfigurationCanBeRead(t *testing.T) {
-	b := converted(t, kubernetesHead+"volumes: [{name: v, config_map: {name: c}}]\nsteps: [{name: a, image: i, volumes: [{name: v, path: /v}]}]\n")
+	b := converted(t, kubernetesHead+"volumes: [{name: v, config_map: {name: c}}]\n"+
+		"steps: [{name: a, image: i, volumes: [{name: v, path: /v}]}]\n")
 	for _, v := range taskOf(t, b, "a").TaskSpec.Volumes {
 		if v.ConfigMap != nil && v.ConfigMap.DefaultMode != nil {
 			t.Errorf("the mode is %o, want Kubernetes' own", *v.ConfigMap.DefaultMode)
@@ -555,7 +610,8 @@ func TestKnownProblemR_FilesOfConfigurationCanBeRead(t *testing.T) {
 // Variables that are empty are not there in docker pipelines.
 func TestKnownProblemT_EmptyVariables(t *testing.T) {
 	for head, want := range map[string]bool{dockerHead: false, kubernetesHead: true} {
-		if _, got := started(t, converted(t, head+"steps: [{name: a, image: i, environment: {X: ''}}]\n"), "a").env["X"]; got != want {
+		if _, got := started(t, converted(t, head+"steps: [{name: a, image: i, environment: {X: ''}}]\n"),
+			"a").env["X"]; got != want {
 			t.Errorf("an empty variable is there: %v, want %v, in\n%s", got, want, head)
 		}
 	}

@@ -18,8 +18,8 @@ func template(t *testing.T, head string) *pod.Template {
 	return converted(t, head+"steps: [{name: a, image: i}]\n").PipelineRun.Spec.TaskRunTemplate.PodTemplate
 }
 
-// Where pods may run is said for the whole run, since Tekton's affinity assistant, which chooses the node for tasks that
-// share a claim, follows that alone.
+// Where pods may run is said for the whole run, since Tekton's affinity assistant, which chooses the node for tasks
+// that share a claim, follows that alone.
 func TestNodesOfARun(t *testing.T) {
 	for _, test := range []struct {
 		keys string
@@ -28,9 +28,12 @@ func TestNodesOfARun(t *testing.T) {
 		{"", nil},
 		{"node_selector: {disk: ssd}\n", map[string]string{"disk": "ssd"}},
 		{"node_name: n1\n", map[string]string{"kubernetes.io/hostname": "n1"}},
-		{"platform: {os: linux, arch: arm64}\n", map[string]string{"kubernetes.io/os": "linux", "kubernetes.io/arch": "arm64"}},
-		{"platform: {arch: amd64}\nnode_selector: {disk: ssd}\n", map[string]string{"kubernetes.io/arch": "amd64", "disk": "ssd"}},
-		{"platform: {arch: amd64}\nnode_selector: {kubernetes.io/arch: arm64}\n", map[string]string{"kubernetes.io/arch": "arm64"}},
+		{"platform: {os: linux, arch: arm64}\n", map[string]string{"kubernetes.io/os": "linux",
+			"kubernetes.io/arch": "arm64"}},
+		{"platform: {arch: amd64}\nnode_selector: {disk: ssd}\n", map[string]string{"kubernetes.io/arch": "amd64",
+			"disk": "ssd"}},
+		{"platform: {arch: amd64}\nnode_selector: {kubernetes.io/arch: arm64}\n",
+			map[string]string{"kubernetes.io/arch": "arm64"}},
 	} {
 		if diff := cmp.Diff(test.want, template(t, kubernetesHead+test.keys).NodeSelector); diff != "" {
 			t.Errorf("node selector of\n%s(-want +got):\n%s", test.keys, diff)
@@ -45,7 +48,8 @@ func TestTolerationsOfARun(t *testing.T) {
 `).Tolerations
 	seconds := int64(60)
 	want := []corev1.Toleration{
-		{Key: "k", Operator: "Equal", Value: "v", Effect: "NoExecute", TolerationSeconds: &seconds}, {Operator: "Exists"},
+		{Key: "k", Operator: "Equal", Value: "v", Effect: "NoExecute", TolerationSeconds: &seconds},
+		{Operator: "Exists"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("tolerations (-want +got):\n%s", diff)
@@ -55,7 +59,8 @@ func TestTolerationsOfARun(t *testing.T) {
 func TestNamesAndAddressesOfARun(t *testing.T) {
 	for _, test := range []struct{ keys, dns, hosts string }{
 		{"", "null", "null"},
-		{"dns_config: {nameservers: [1.1.1.1], searches: [example.com], options: [{name: ndots, value: '2'}, {name: debug}]}\n",
+		{"dns_config: {nameservers: [1.1.1.1], searches: [example.com], options: [{name: ndots, value: '2'}, " +
+			"{name: debug}]}\n",
 			`{"nameservers":["1.1.1.1"],"searches":["example.com"],"options":[{"name":"ndots","value":"2"},{"name":"debug"}]}`, "null"},
 		{"host_aliases: [{ip: 1.1.1.1, hostnames: [a, b]}]\n", "null", `[{"ip":"1.1.1.1","hostnames":["a","b"]}]`},
 		{"services: [{name: db, image: i}]\n", `{"searches":["hello-7-default.default.svc.cluster.local"]}`, "null"},
@@ -72,7 +77,8 @@ func TestNamesAndAddressesOfARun(t *testing.T) {
 			t.Fatal(err)
 		}
 		if string(dns) != test.dns || string(hosts) != test.hosts {
-			t.Errorf("dnsConfig is %s, hostAliases are %s, want %s, %s, of\n%s", dns, hosts, test.dns, test.hosts, test.keys)
+			t.Errorf("dnsConfig is %s, hostAliases are %s, want %s, %s, of\n%s", dns, hosts, test.dns, test.hosts,
+				test.keys)
 		}
 	}
 }
@@ -92,18 +98,22 @@ func TestServiceAccount(t *testing.T) {
 			func(_ *Facts, o *Options) { o.ServiceAccount = test.option })
 		spec := b.PipelineRun.Spec.TaskRunTemplate
 		hasToken := func(automount *bool) bool { return automount == nil || *automount }
-		if spec.ServiceAccountName != test.want || hasToken(spec.PodTemplate.AutomountServiceAccountToken) != test.token {
+		if spec.ServiceAccountName != test.want ||
+			hasToken(spec.PodTemplate.AutomountServiceAccountToken) != test.token {
 			t.Errorf("%q with the option %q: account %q, with a token: %v, want %q, %v", test.keys, test.option,
 				spec.ServiceAccountName, hasToken(spec.PodTemplate.AutomountServiceAccountToken), test.want, test.token)
 		}
-		if p := b.Pods[0].Spec; p.ServiceAccountName != test.want || hasToken(p.AutomountServiceAccountToken) != test.token {
-			t.Errorf("%q with the option %q: the service's account is %q, want %q", test.keys, test.option, p.ServiceAccountName, test.want)
+		if p := b.Pods[0].Spec; p.ServiceAccountName != test.want ||
+			hasToken(p.AutomountServiceAccountToken) != test.token {
+			t.Errorf("%q with the option %q: the service's account is %q, want %q", test.keys, test.option,
+				p.ServiceAccountName, test.want)
 		}
 	}
 }
 
 func TestSecretsForPullingImages(t *testing.T) {
-	b, list := convert(t, dockerHead+"image_pull_secrets: [docker_config, Other Config, DOCKER_CONFIG, docker-config, '']\nsteps: [{name: a, image: i}]\n")
+	b, list := convert(t, dockerHead+"image_pull_secrets: [docker_config, Other Config, DOCKER_CONFIG, "+
+		"docker-config, '']\nsteps: [{name: a, image: i}]\n")
 	third := "docker-config-" + hash("docker-config")
 	want := []corev1.LocalObjectReference{{Name: "docker-config"}, {Name: "other-config"}, {Name: third}}
 	if diff := cmp.Diff(want, b.PipelineRun.Spec.TaskRunTemplate.PodTemplate.ImagePullSecrets); diff != "" {
@@ -118,7 +128,8 @@ func TestSecretsForPullingImages(t *testing.T) {
 	}
 }
 
-// All objects of a run carry the labels of the project and those of the pipeline, which cannot replace the project's own.
+// All objects of a run carry the labels of the project and those of the pipeline, which cannot replace the project's
+// own.
 func TestMetadataOfObjects(t *testing.T) {
 	b := converted(t, kubernetesHead+`metadata:
   namespace: builds
@@ -137,7 +148,8 @@ steps: [{name: a, image: i, detach: true, commands: [ls]}, {name: b, image: i}]
 			t.Errorf("%s is in the namespace %q, want builds", name, m.GetNamespace())
 		}
 		for label, want := range map[string]string{
-			"team": "a", LabelManagedBy: ManagedBy, LabelRun: "hello-7-default", LabelRepo: "octocat-hello", LabelBuild: "7",
+			"team": "a", LabelManagedBy: ManagedBy, LabelRun: "hello-7-default", LabelRepo: "octocat-hello",
+			LabelBuild: "7",
 			LabelStage: "default", LabelBranch: "feature-x-y", LabelEvent: "push",
 		} {
 			if got := m.GetLabels()[label]; got != want {
@@ -145,7 +157,8 @@ steps: [{name: a, image: i, detach: true, commands: [ls]}, {name: b, image: i}]
 			}
 		}
 		for annotation, want := range map[string]string{
-			"note": "any text", AnnotationRepo: "octocat/hello", AnnotationStage: "default", AnnotationBranch: "feature/x y",
+			"note": "any text", AnnotationRepo: "octocat/hello", AnnotationStage: "default",
+			AnnotationBranch: "feature/x y",
 			AnnotationCommit: "c0ffee0123456789", AnnotationLink: "https://drone.example.com/octocat/hello/7",
 		} {
 			if got := m.GetAnnotations()[annotation]; got != want {
@@ -163,7 +176,8 @@ func TestMetadataOfTasks(t *testing.T) {
 		t.Errorf("the display name is %q, want the step's name as written", pt.DisplayName)
 	}
 	m := pt.TaskSpec.Metadata
-	if m.Labels[LabelStep] != "Build-It---now" || m.Annotations[AnnotationStep] != "Build It / now" || m.Annotations[AnnotationStepNumber] != "2" {
+	if m.Labels[LabelStep] != "Build-It---now" || m.Annotations[AnnotationStep] != "Build It / now" ||
+		m.Annotations[AnnotationStepNumber] != "2" {
 		t.Errorf("labels %v and annotations %v do not tell the step", m.Labels, m.Annotations)
 	}
 	if got := b.PipelineRun.Spec.PipelineSpec.DisplayName; got != "default" {

@@ -69,7 +69,8 @@ func TestScriptsRunAsWritten(t *testing.T) {
 		want     string
 		exit     int
 	}{
-		{rule: "each command is announced", commands: []string{"echo one", "echo two"}, want: "+ echo one\none\n+ echo two\ntwo\n"},
+		{rule: "each command is announced", commands: []string{"echo one", "echo two"},
+			want: "+ echo one\none\n+ echo two\ntwo\n"},
 		{rule: "the first that fails ends the script", commands: []string{"echo one", "(exit 3)", "echo two"},
 			want: "+ echo one\none\n+ (exit 3)\n", exit: 3},
 		{rule: "exit ends the script", commands: []string{"exit 7", "echo two"}, want: "+ exit 7\n", exit: 7},
@@ -77,30 +78,41 @@ func TestScriptsRunAsWritten(t *testing.T) {
 			want: "+ cd /\n+ X=1; export X\n+ f() { echo f$X; }\n+ pwd; f\n/\nf1\n"},
 		{rule: "a pipe's status is that of its last command", commands: []string{"false | true", "echo on"},
 			want: "+ false | true\n+ echo on\non\n"},
-		{rule: "quotes", commands: []string{`echo "it's" '"q"' \'`}, want: `+ echo "it's" '"q"' \'` + "\nit's \"q\" '\n"},
+		{rule: "quotes", commands: []string{`echo "it's" '"q"' \'`}, want: `+ echo "it's" '"q"' \'` +
+			"\nit's \"q\" '\n"},
 		{rule: "substitution by the shell", commands: []string{"echo $(echo $(echo x)) $((1+1)) `echo y`"},
 			want: "+ echo $(echo $(echo x)) $((1+1)) `echo y`\nx 2 y\n"},
-		{rule: "variables", commands: []string{`V=a; echo "$V ${V} ${V:-b} ${W:-b} $#"`}, want: `+ V=a; echo "$V ${V} ${V:-b} ${W:-b} $#"` + "\na a a b 0\n"},
-		{rule: "the shell's own number", commands: []string{`test "$$" -gt 1; echo '$$'`}, want: `+ test "$$" -gt 1; echo '$$'` + "\n$$\n"},
-		{rule: "texts of Tekton", commands: []string{"echo '$(params.x) $$(context.taskRun.name) $(steps.a.results.b) $(steps.x.outputs)'"},
+		{rule: "variables", commands: []string{`V=a; echo "$V ${V} ${V:-b} ${W:-b} $#"`},
+			want: `+ V=a; echo "$V ${V} ${V:-b} ${W:-b} $#"` + "\na a a b 0\n"},
+		{rule: "the shell's own number", commands: []string{`test "$$" -gt 1; echo '$$'`},
+			want: `+ test "$$" -gt 1; echo '$$'` + "\n$$\n"},
+		{rule: "texts of Tekton", commands: []string{"echo '$(params.x) $$(context.taskRun.name) " +
+			"$(steps.a.results.b) $(steps.x.outputs)'"},
 			want: "+ echo '$(params.x) $$(context.taskRun.name) $(steps.a.results.b) $(steps.x.outputs)'\n" +
 				"$(params.x) $$(context.taskRun.name) $(steps.a.results.b) $(steps.x.outputs)\n"},
-		{rule: "a here-document", commands: []string{"cat <<'END'\n$(params.x) `no` \\n $$\nEND\n", "cat <<END\n$((2*3))\nEND"},
-			want: "+ cat <<'END'\n$(params.x) `no` \\n $$\nEND\n$(params.x) `no` \\n $$\n+ cat <<END\n$((2*3))\nEND\n6\n"},
-		{rule: "several lines", commands: []string{"if true\nthen\n  echo yes\nfi"}, want: "+ if true\nthen\n  echo yes\nfi\nyes\n"},
+		{rule: "a here-document", commands: []string{"cat <<'END'\n$(params.x) `no` \\n $$\nEND\n",
+			"cat <<END\n$((2*3))\nEND"},
+			want: "+ cat <<'END'\n$(params.x) `no` \\n $$\nEND\n$(params.x) `no` \\n $$\n+ cat <<END\n$((2*3))\nEND\n" +
+				"6\n"},
+		{rule: "several lines", commands: []string{"if true\nthen\n  echo yes\nfi"},
+			want: "+ if true\nthen\n  echo yes\nfi\nyes\n"},
 		{rule: "unicode", commands: []string{"echo 'naïve 日本語 🚀'"}, want: "+ echo 'naïve 日本語 🚀'\nnaïve 日本語 🚀\n"},
-		{rule: "signs of printf and backslashes", commands: []string{`printf '%s%%\n' 'a\tb\c'`}, want: `+ printf '%s%%\n' 'a\tb\c'` + "\na\\tb\\c%\n"},
+		{rule: "signs of printf and backslashes", commands: []string{`printf '%s%%\n' 'a\tb\c'`},
+			want: `+ printf '%s%%\n' 'a\tb\c'` + "\na\\tb\\c%\n"},
 		{rule: "a comment", commands: []string{"# nothing", "echo x # y"}, want: "+ # nothing\n+ echo x # y\nx\n"},
 		{rule: "an empty command", commands: []string{"", "echo x"}, want: "+ \n+ echo x\nx\n"},
-		{rule: "backquotes run once", commands: []string{"echo `echo x >> log; cat log`"}, want: "+ echo `echo x >> log; cat log`\nx\n"},
-		{rule: "stdin is not the script", commands: []string{"cat", "echo after"}, want: "+ cat\ntyped\n+ echo after\nafter\n"},
+		{rule: "backquotes run once", commands: []string{"echo `echo x >> log; cat log`"},
+			want: "+ echo `echo x >> log; cat log`\nx\n"},
+		{rule: "stdin is not the script", commands: []string{"cat", "echo after"},
+			want: "+ cat\ntyped\n+ echo after\nafter\n"},
 		{rule: "no arguments", commands: []string{`echo "$#" "$*"`}, want: `+ echo "$#" "$*"` + "\n0 \n"},
 	} {
 		p := started(t, converted(t, stepWith(t, test.commands...)), "a")
 		for name, shell := range shells(t) {
 			got, exit := run(t, p, shell, "typed\n")
 			if diff := cmp.Diff(test.want, got); diff != "" || exit != test.exit {
-				t.Errorf("%s, in %s: exit status %d, want %d; output (-want +got):\n%s", test.rule, name, exit, test.exit, diff)
+				t.Errorf("%s, in %s: exit status %d, want %d; output (-want +got):\n%s", test.rule, name, exit,
+					test.exit, diff)
 			}
 		}
 	}
@@ -110,14 +122,16 @@ func TestScriptsRunAsWritten(t *testing.T) {
 func TestLongScriptsRunAsWritten(t *testing.T) {
 	line := "echo 'ünïcödé $(params.x) $(steps.a.results.b) $$'\n"
 	long := strings.Repeat(line, 200<<10/len(line))
-	p := started(t, converted(t, stepWith(t, long, `echo "$#" "$0" "${script-unset}"`, "(exit 3)", "echo not reached")), "a")
+	p := started(t, converted(t, stepWith(t, long, `echo "$#" "$0" "${script-unset}"`, "(exit 3)", "echo not reached")),
+		"a")
 	for _, arg := range p.argv {
 		if len(arg) >= 128<<10 {
 			t.Errorf("an argument has %d bytes, and Linux takes at most %d", len(arg), 128<<10)
 		}
 	}
 	said := "ünïcödé $(params.x) $(steps.a.results.b) $$\n"
-	want := "+ " + long + strings.Repeat(said, len(long)/len(line)) + `+ echo "$#" "$0" "${script-unset}"` + "\n0 /bin/sh unset\n+ (exit 3)\n"
+	want := "+ " + long + strings.Repeat(said, len(long)/len(line)) + `+ echo "$#" "$0" "${script-unset}"` +
+		"\n0 /bin/sh unset\n+ (exit 3)\n"
 	for name, shell := range shells(t) {
 		got, exit := run(t, p, shell, "")
 		if got != want || exit != 3 {
@@ -128,7 +142,8 @@ func TestLongScriptsRunAsWritten(t *testing.T) {
 
 func TestCredentialsOfCloningGoIntoAFile(t *testing.T) {
 	withNetrc := func(_ *Facts, o *Options) { o.Netrc = "creds" }
-	commands := []string{`cat "$HOME/.netrc"`, `ls -l "$HOME/.netrc" | cut -c1-10`, `env | grep -c ^DRONE_NETRC || true`}
+	commands := []string{`cat "$HOME/.netrc"`, `ls -l "$HOME/.netrc" | cut -c1-10`,
+		`env | grep -c ^DRONE_NETRC || true`}
 	p := started(t, converted(t, stepWith(t, commands...), withNetrc), "a")
 	want := map[string]string{
 		"DRONE_NETRC_MACHINE": "creds/machine", "DRONE_NETRC_USERNAME": "creds/username",
@@ -144,12 +159,14 @@ func TestCredentialsOfCloningGoIntoAFile(t *testing.T) {
 	for name, shell := range shells(t) {
 		p.env["HOME"] = t.TempDir()
 		got, exit := run(t, p, shell, "")
-		want := "+ " + commands[0] + "\nmachine m login l password p$$\n+ " + commands[1] + "\n-rw-------\n+ " + commands[2] + "\n0\n"
+		want := "+ " + commands[0] + "\nmachine m login l password p$$\n+ " + commands[1] + "\n-rw-------\n+ " +
+			commands[2] + "\n0\n"
 		if diff := cmp.Diff(want, got); diff != "" || exit != 0 {
 			t.Errorf("in %s: exit status %d; output (-want +got):\n%s", name, exit, diff)
 		}
 		p.env["HOME"] = "/nonexistent" // an image's user may have no home
-		if got, exit := run(t, p, shell, ""); exit != 1 || !strings.HasSuffix(strings.TrimSpace(got), "No such file or directory") {
+		if got, exit := run(t, p, shell, ""); exit != 1 || !strings.HasSuffix(strings.TrimSpace(got),
+			"No such file or directory") {
 			t.Errorf("in %s without a home: exit status %d, output %s", name, exit, got)
 		}
 	}
@@ -157,7 +174,8 @@ func TestCredentialsOfCloningGoIntoAFile(t *testing.T) {
 
 func TestScriptsInPieces(t *testing.T) {
 	for _, script := range []string{
-		"", "short", strings.Repeat("x", maxArgument), strings.Repeat("x", maxArgument+1), strings.Repeat("日", maxArgument),
+		"", "short", strings.Repeat("x", maxArgument), strings.Repeat("x", maxArgument+1),
+		strings.Repeat("日", maxArgument),
 		"$(steps.", "a $(steps.b.results.c) $(steps.d", strings.Repeat("$(steps.x.results.y)", 1000),
 		strings.Repeat("x", maxArgument-3) + "$(steps.a.results.b)",
 	} {

@@ -40,8 +40,8 @@ func TestPathsOfTheSource(t *testing.T) {
 	}
 }
 
-// A step works in the source; a relative working_dir is taken from there; a detached step without commands keeps what its
-// image says.
+// A step works in the source; a relative working_dir is taken from there; a detached step without commands keeps what
+// its image says.
 func TestWorkingDirectoryOfAStep(t *testing.T) {
 	text := dockerHead + `workspace: {base: /go, path: src}
 steps:

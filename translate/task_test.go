@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// What a step runs. Commands run in a shell and win over entrypoint and command; the kubernetes runner lets the entrypoint
-// win, and splits one text with spaces in a shell.
+// What a step runs. Commands run in a shell and win over entrypoint and command; the kubernetes runner lets the
+// entrypoint win, and splits one text with spaces in a shell.
 func TestCommandLineOfAStep(t *testing.T) {
 	script := []string{"/bin/sh", "-c", "set -e\n\nprintf '%s\\n' '+ ls'\nls\n"}
 	for _, test := range []struct {
@@ -46,13 +46,14 @@ func TestEntrypointsOfImagesAreKept(t *testing.T) {
 	for keys, args := range map[string][]string{"settings: {a: b}": nil, "command: [x]": {"x"}} {
 		step := stepOf(t, converted(t, dockerHead+"steps: [{name: a, image: i, "+keys+"}]\n"), "a")
 		if len(step.Command) > 0 || !slices.Equal(step.Args, args) {
-			t.Errorf("a step with %s has the command %q and the arguments %q, want none and %q", keys, step.Command, step.Args, args)
+			t.Errorf("a step with %s has the command %q and the arguments %q, want none and %q", keys, step.Command,
+				step.Args, args)
 		}
 	}
 }
 
-// When the image is pulled: as the step says; else, with docker, always for the tag latest, which is Kubernetes' own rule,
-// and with kubernetes never where it is there.
+// When the image is pulled: as the step says; else, with docker, always for the tag latest, which is Kubernetes' own
+// rule, and with kubernetes never where it is there.
 func TestPullPolicy(t *testing.T) {
 	for _, test := range []struct{ keys, docker, kubernetes string }{
 		{"image: i", "", "IfNotPresent"},
@@ -67,7 +68,8 @@ func TestPullPolicy(t *testing.T) {
 		{"image: i, pull: default", "", "IfNotPresent"},
 	} {
 		for head, want := range map[string]string{dockerHead: test.docker, kubernetesHead: test.kubernetes} {
-			if got := stepOf(t, converted(t, head+"steps: [{name: a, "+test.keys+"}]\n"), "a").ImagePullPolicy; string(got) != want {
+			if got := stepOf(t, converted(t, head+"steps: [{name: a, "+test.keys+"}]\n"),
+				"a").ImagePullPolicy; string(got) != want {
 				t.Errorf("a step with %s has the pull policy %q, want %q, in\n%s", test.keys, got, want, head)
 			}
 		}
@@ -160,7 +162,8 @@ func TestKeysOfDockerAlone(t *testing.T) {
 			got = append(got, d.Position.String()+" "+strings.Fields(d.Message)[0])
 		}
 	}
-	want := []string{"f:7:3 devices", "f:8:3 dns", "f:9:3 dns_search", "f:10:3 extra_hosts", "f:11:3 network_mode", "f:12:3 memswap_limit", "f:13:3 shm_size"}
+	want := []string{"f:7:3 devices", "f:8:3 dns", "f:9:3 dns_search", "f:10:3 extra_hosts", "f:11:3 network_mode",
+		"f:12:3 memswap_limit", "f:13:3 shm_size"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("what is said of keys of docker (-want +got):\n%s", diff)
 	}
@@ -172,7 +175,8 @@ func TestIgnoredFailure(t *testing.T) {
 	for task, want := range map[string]string{"a": "continue", "b": ""} {
 		pt := taskOf(t, b, task)
 		if got := pt.TaskSpec.Steps[0].OnError; string(got) != want || pt.OnError != "" {
-			t.Errorf("task %s: onError of the step is %q, of the task %q, want %q and none", task, got, pt.OnError, want)
+			t.Errorf("task %s: onError of the step is %q, of the task %q, want %q and none", task, got, pt.OnError,
+				want)
 		}
 	}
 }
@@ -187,14 +191,17 @@ func TestTimeouts(t *testing.T) {
 	}{
 		{"an hour", func(*Facts, *Options) {}, "1h0m0s"},
 		{"the runner's", func(_ *Facts, o *Options) { o.Timeout = 90e9 }, "1m30s"},
-		{"the repository's, in minutes", func(f *Facts, o *Options) { f.Repo.Timeout, o.Timeout = 120, 90e9 }, "2h0m0s"},
+		{"the repository's, in minutes", func(f *Facts, o *Options) { f.Repo.Timeout, o.Timeout = 120, 90e9 },
+			"2h0m0s"},
 	} {
 		b := converted(t, text, test.change)
 		got := map[string]string{"run": b.PipelineRun.Spec.Timeouts.Pipeline.Duration.String()}
-		for _, pt := range slices.Concat(b.PipelineRun.Spec.PipelineSpec.Tasks, b.PipelineRun.Spec.PipelineSpec.Finally) {
+		for _, pt := range slices.Concat(b.PipelineRun.Spec.PipelineSpec.Tasks,
+			b.PipelineRun.Spec.PipelineSpec.Finally) {
 			got[pt.Name] = pt.Timeout.Duration.String()
 		}
-		if diff := cmp.Diff(map[string]string{"run": test.want, "clone": test.want, "a": test.want, "b": test.want}, got); diff != "" {
+		if diff := cmp.Diff(map[string]string{"run": test.want, "clone": test.want, "a": test.want, "b": test.want},
+			got); diff != "" {
 			t.Errorf("%s: timeouts (-want +got):\n%s", test.rule, diff)
 		}
 	}
@@ -208,12 +215,14 @@ func TestCloneStep(t *testing.T) {
 		{"{}", map[string]string{}},
 		{"{depth: 50}", map[string]string{"PLUGIN_DEPTH": "50"}},
 		{"{depth: 1, retries: 3, skip_verify: true, trace: true}", map[string]string{
-			"PLUGIN_DEPTH": "1", "PLUGIN_RETRIES": "3", "PLUGIN_SKIP_VERIFY": "true", "GIT_SSL_NO_VERIFY": "true", "GIT_TRACE": "true",
+			"PLUGIN_DEPTH": "1", "PLUGIN_RETRIES": "3", "PLUGIN_SKIP_VERIFY": "true", "GIT_SSL_NO_VERIFY": "true",
+			"GIT_TRACE": "true",
 		}},
 	} {
 		b := converted(t, dockerHead+"clone: "+test.clone+"\nsteps: [{name: a, image: i}]\n")
 		step := stepOf(t, b, "clone")
-		if step.Image != "drone/git:latest" || step.ImagePullPolicy != corev1.PullIfNotPresent || len(step.Command)+len(step.Args) > 0 || step.WorkingDir != "/drone/src" {
+		if step.Image != "drone/git:latest" || step.ImagePullPolicy != corev1.PullIfNotPresent || len(step.Command)+
+			len(step.Args) > 0 || step.WorkingDir != "/drone/src" {
 			t.Errorf("clone: %s: the step is %+v", test.clone, step)
 		}
 		got := map[string]string{}
@@ -226,11 +235,13 @@ func TestCloneStep(t *testing.T) {
 			t.Errorf("clone: %s: variables (-want +got):\n%s", test.clone, diff)
 		}
 	}
-	b := converted(t, dockerHead+"steps: [{name: a, image: i}]\n", func(_ *Facts, o *Options) { o.CloneImage = "mine/git:1" })
+	b := converted(t, dockerHead+"steps: [{name: a, image: i}]\n",
+		func(_ *Facts, o *Options) { o.CloneImage = "mine/git:1" })
 	if got := stepOf(t, b, "clone").Image; got != "mine/git:1" {
 		t.Errorf("the image of the clone step is %s, want the one that was chosen", got)
 	}
-	if got := taskNames(converted(t, dockerHead+"clone: {disable: true}\nsteps: [{name: a, image: i}]\n").PipelineRun.Spec.PipelineSpec.Tasks); !slices.Equal(got, []string{"a"}) {
+	b = converted(t, dockerHead+"clone: {disable: true}\nsteps: [{name: a, image: i}]\n")
+	if got := taskNames(b.PipelineRun.Spec.PipelineSpec.Tasks); !slices.Equal(got, []string{"a"}) {
 		t.Errorf("tasks without cloning are %v", got)
 	}
 }

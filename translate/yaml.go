@@ -7,14 +7,14 @@ import (
 	"unicode"
 )
 
-// yamlWriter writes nodes as YAML in the style of kubectl, for readers of YAML 1.1 and 1.2 alike. A general library takes
-// ten times as long for a pipeline of some hundred steps.
+// yamlWriter writes nodes as YAML in the style of kubectl, for readers of YAML 1.1 and 1.2 alike. A general library
+// takes ten times as long for a pipeline of some hundred steps.
 type yamlWriter struct{ bytes.Buffer }
 
 const yamlIndent = "  "
 
-// mapping writes the entries of an object. The first stands where the writer is, the others on lines of their own behind
-// the indentation.
+// mapping writes the entries of an object. The first stands where the writer is, the others on lines of their own
+// behind the indentation.
 func (w *yamlWriter) mapping(n node, indent string) {
 	for i, key := range n.keys {
 		if i > 0 {
@@ -69,8 +69,8 @@ func (w *yamlWriter) scalar(n node, indent string) {
 	w.WriteByte('\n')
 }
 
-// text writes a text: as it is where no reader takes it for something else, else line by line where it has several, else
-// in quotes.
+// text writes a text: as it is where no reader takes it for something else, else line by line where it has several,
+// else in quotes.
 func (w *yamlWriter) text(s, indent string) {
 	switch {
 	case isPlain(s):
@@ -102,10 +102,11 @@ func (w *yamlWriter) block(s, indent string) {
 	}
 }
 
-// isBlock reports whether a text of several lines can stand line by line: it begins with a visible character, which tells
-// its indentation, and holds none that YAML wants escaped.
+// isBlock reports whether a text of several lines can stand line by line: it begins with a visible character, which
+// tells its indentation, and holds none that YAML wants escaped.
 func isBlock(s string) bool {
-	if !strings.Contains(s, "\n") || strings.HasPrefix(s, " ") || strings.HasPrefix(s, "\n") || strings.HasPrefix(s, "\t") {
+	if !strings.Contains(s, "\n") || strings.HasPrefix(s, " ") || strings.HasPrefix(s, "\n") ||
+		strings.HasPrefix(s, "\t") {
 		return false
 	}
 	return !strings.ContainsFunc(s, func(r rune) bool {
@@ -116,7 +117,8 @@ func isBlock(s string) bool {
 // isPlain reports whether a text needs no quotes: one line of ASCII that begins with a letter, a digit, or a sign that
 // means nothing there, holds nothing that ends it, and is no word or number of YAML.
 func isPlain(s string) bool {
-	if s == "" || strings.HasSuffix(s, " ") || strings.HasSuffix(s, ":") || strings.Contains(s, ": ") || strings.Contains(s, " #") {
+	if s == "" || strings.HasSuffix(s, " ") || strings.HasSuffix(s, ":") || strings.Contains(s, ": ") ||
+		strings.Contains(s, " #") {
 		return false
 	}
 	for i := range len(s) {

@@ -13,11 +13,13 @@ import (
 
 func TestYAMLIsWrittenForPeople(t *testing.T) {
 	got := yamlOf(t, map[string]any{
-		"apiVersion": "v1", "empty": map[string]any{}, "none": []any{}, "nothing": nil, "yes": true, "number": -5, "part": 0.5,
+		"apiVersion": "v1", "empty": map[string]any{}, "none": []any{}, "nothing": nil, "yes": true, "number": -5,
+		"part": 0.5,
 		"spec": map[string]any{
 			"list":   []any{"a", map[string]any{"b": "c", "d": []any{1}}, []any{"e", "f"}, map[string]any{}},
 			"script": "set -e\n\nif true; then\n  echo \"it's\"\nfi\n",
-			"open":   "one\ntwo", "long": "one\n\n", "quoted": "true", "tricky": "a: b", "odd\tkey": "$(x)", "option": "-c", "path": "./x", "minus": "-1", "image": "golang:1.26", "time": "1h0m0s", "digits": "10",
+			"open":   "one\ntwo", "long": "one\n\n", "quoted": "true", "tricky": "a: b", "odd\tkey": "$(x)",
+			"option": "-c", "path": "./x", "minus": "-1", "image": "golang:1.26", "time": "1h0m0s", "digits": "10",
 		},
 	})
 	const want = `apiVersion: v1
@@ -76,12 +78,19 @@ func yamlOf(t *testing.T, v any) string {
 
 // textsLikeYAML are texts that a reader of YAML could take for something else.
 var textsLikeYAML = []string{
-	"", " ", "a", "-a", "--a", "---a", "--", "-e5", "-inf", "-.inf", "$", "$a", "$$", "./a", "../a", "..", ".a", ".../a", "y", "N", "yes", "No", "ON", "off", "true", "False", "NULL", "null", "~", "nan", ".nan", ".inf", "inf", "1", "-1", "+1", "0x1F",
-	"0o7", "0b1", "010", "1_000", "1.5", "1e3", "1E+3", ".5", "5.", "20:30", "1:20:30", "2001-01-01", "2001-01-01T00:00:00Z", "2001-12-14t21:59:43.10-05:00",
-	"1h", "5Gi", "500m", "1a", "0xg", "e5", "a:", "a: b", "a:b", ":a", "a #b", "a#b", "#a", "- a", "-", "--", "---", "...", "? a", "?", "! a", "!!str a", "&a", "*a", "%a", "@a", "`a",
-	"{a", "}", "[a", "]", ",a", "a, b", "|", "> a", "'a'", `"a"`, `a"b`, `a\b`, "a'b", "<<", "=", "a\tb", "\ta", "a ", " a", "a\n", "\na", "a\n\n", "a\nb", "a\n b", " a\nb",
-	"a\n\tb", "a \nb", "a\n  \nb", "a\n \n", "a\r\nb", "a\rb", "a\x00b", "a\x7fb", "a\u0085b", "a\u2028b", "a\ufeffb", "\ufeffa", "a\ufffdb", "日本語", "日\n本", "🚀", "a\u00a0b", "a\u200bb",
-	"---\na", "a\n---\nb", "a\n...\nb", "# a\nb", "a\n# b", "key: v\nk2: v", "$(x)", "/path", "/path: x", "_x", "http://x/#y", "a:\nb", strings.Repeat("long ", 100), "\u001b[1m",
+	"", " ", "a", "-a", "--a", "---a", "--", "-e5", "-inf", "-.inf", "$", "$a", "$$", "./a", "../a", "..", ".a",
+	".../a", "y", "N", "yes", "No", "ON", "off", "true", "False", "NULL", "null", "~", "nan", ".nan", ".inf", "inf",
+	"1", "-1", "+1", "0x1F",
+	"0o7", "0b1", "010", "1_000", "1.5", "1e3", "1E+3", ".5", "5.", "20:30", "1:20:30", "2001-01-01",
+	"2001-01-01T00:00:00Z", "2001-12-14t21:59:43.10-05:00",
+	"1h", "5Gi", "500m", "1a", "0xg", "e5", "a:", "a: b", "a:b", ":a", "a #b", "a#b", "#a", "- a", "-", "--", "---",
+	"...", "? a", "?", "! a", "!!str a", "&a", "*a", "%a", "@a", "`a",
+	"{a", "}", "[a", "]", ",a", "a, b", "|", "> a", "'a'", `"a"`, `a"b`, `a\b`, "a'b", "<<", "=", "a\tb", "\ta", "a ",
+	" a", "a\n", "\na", "a\n\n", "a\nb", "a\n b", " a\nb",
+	"a\n\tb", "a \nb", "a\n  \nb", "a\n \n", "a\r\nb", "a\rb", "a\x00b", "a\x7fb", "a\u0085b", "a\u2028b", "a\ufeffb",
+	"\ufeffa", "a\ufffdb", "日本語", "日\n本", "🚀", "a\u00a0b", "a\u200bb",
+	"---\na", "a\n---\nb", "a\n...\nb", "# a\nb", "a\n# b", "key: v\nk2: v", "$(x)", "/path", "/path: x", "_x",
+	"http://x/#y", "a:\nb", strings.Repeat("long ", 100), "\u001b[1m",
 }
 
 func TestTextsComeBackFromYAML(t *testing.T) {
@@ -95,9 +104,11 @@ func TestTextsComeBackFromYAML(t *testing.T) {
 func checkYAML(t *testing.T, text string) {
 	t.Helper()
 	v := map[string]any{
-		"value": text, "list": []any{text, []any{text}, map[string]any{"in": text}}, "map": map[string]any{"deep": map[string]any{"value": text}}, "z": "end",
+		"value": text, "list": []any{text, []any{text}, map[string]any{"in": text}},
+		"map": map[string]any{"deep": map[string]any{"value": text}}, "z": "end",
 	}
-	if !slices.Contains([]string{"value", "list", "map", "z"}, text) && len(text) < 100 { // a long key would need another form
+	if !slices.Contains([]string{"value", "list", "map", "z"}, text) &&
+		len(text) < 100 { // a long key would need another form
 		v[text] = "key"
 	}
 	out := yamlOf(t, v)

@@ -36,7 +36,8 @@ func TestBadInput(t *testing.T) {
 		{"not YAML, a program", "package main\n\nfunc main() {}\n", ".drone.yml:"},
 		{"a tab", "kind: pipeline\nname: default\nsteps:\n\t- name: a\n", ".drone.yml:4:1: error: "},
 		{"a tab behind blanks", goodHead + "steps:\n- name: a\n  \timage: i\n", ".drone.yml:6:3: error: "},
-		{"marks of a merge conflict", goodHead + "<<<<<<< HEAD\nsteps: []\n=======\nsteps: [{}]\n>>>>>>> topic\n", ".drone.yml:4:1: error: "},
+		{"marks of a merge conflict", goodHead + "<<<<<<< HEAD\nsteps: []\n=======\nsteps: [{}]\n>>>>>>> topic\n",
+			".drone.yml:4:1: error: "},
 		{"Drone 0.8", "pipeline:\n  build:\n    image: golang\n    commands: [make]\n", ".drone.yml:1:1: error: "},
 		{"a template", "kind: template\nload: plugin.yaml\ndata: {name: x}\n", ".drone.yml:1:1: error: "},
 		{"another file", "apiVersion: v1\nkind: ConfigMap\n", ".drone.yml:"},
@@ -46,21 +47,32 @@ func TestBadInput(t *testing.T) {
 		{"blanks and comments", "\n  \n# nothing\n", ".drone.yml: error: the file is empty"},
 		{"a missing image", goodHead + "steps:\n- name: a\n", `.drone.yml:5:3: error: the step "a" has no image`},
 		{"a missing name", goodHead + "steps:\n- image: i\n", ".drone.yml:5:3: error: the step has no name"},
-		{"a dependency on itself", goodHead + "steps:\n" + goodStep + "  depends_on: [a]\n", `.drone.yml:7:16: error: the step "a" depends on itself`},
-		{"a dependency on what comes after", goodHead + "steps:\n" + goodStep + "  depends_on: [b]\n- name: b\n  image: i\n",
+		{"a dependency on itself", goodHead + "steps:\n" + goodStep + "  depends_on: [a]\n",
+			`.drone.yml:7:16: error: the step "a" depends on itself`},
+		{"a dependency on what comes after", goodHead + "steps:\n" + goodStep +
+			"  depends_on: [b]\n- name: b\n  image: i\n",
 			`.drone.yml:7:16: error: the step "a" depends on "b", which stands after it`},
-		{"a dependency on nothing", goodHead + "steps:\n" + goodStep + "  depends_on: [x]\n", `.drone.yml:7:16: error: the step "a" depends on "x"`},
-		{"two steps of one name", goodHead + "steps:\n" + goodStep + goodStep, `.drone.yml:7:3: error: the name "a" is used twice`},
-		{"two pipelines of one name", goodHead + "steps:\n" + goodStep + "---\n" + goodHead + "steps:\n" + goodStep, ".drone.yml:10:1: error: two pipelines have the name"},
+		{"a dependency on nothing", goodHead + "steps:\n" + goodStep + "  depends_on: [x]\n",
+			`.drone.yml:7:16: error: the step "a" depends on "x"`},
+		{"two steps of one name", goodHead + "steps:\n" + goodStep + goodStep,
+			`.drone.yml:7:3: error: the name "a" is used twice`},
+		{"two pipelines of one name", goodHead + "steps:\n" + goodStep + "---\n" + goodHead + "steps:\n" + goodStep,
+			".drone.yml:10:1: error: two pipelines have the name"},
 		{"commands as a text", goodHead + "steps:\n" + goodStep + "  commands: make\n", ".drone.yml:7:13: error: "},
 		{"when as a list", goodHead + "steps:\n" + goodStep + "  when:\n  - event: push\n", ".drone.yml:8:3: error: "},
-		{"a substitution that Drone cannot parse", goodHead + "steps:\n" + goodStep + "  commands: ['${A-b}']\n", ".drone.yml:7:15: error: "},
-		{"a privileged step of an untrusted repository", goodHead + "steps:\n" + goodStep + "  privileged: true\n", ".drone.yml:7:3: error: "},
-		{"no pipeline for the build", goodHead + "steps:\n" + goodStep + "trigger: {event: tag}\n", ".drone.yml: error: no pipeline is triggered by a push on branch main"},
+		{"a substitution that Drone cannot parse", goodHead + "steps:\n" + goodStep + "  commands: ['${A-b}']\n",
+			".drone.yml:7:15: error: "},
+		{"a privileged step of an untrusted repository", goodHead + "steps:\n" + goodStep + "  privileged: true\n",
+			".drone.yml:7:3: error: "},
+		{"no pipeline for the build", goodHead + "steps:\n" + goodStep + "trigger: {event: tag}\n",
+			".drone.yml: error: no pipeline is triggered by a push on branch main"},
 		{"no text", "\xff\xfe\x00", ".drone.yml:1:1: error: the file is not UTF-8 text"},
-		{"10 MB", goodHead + "steps:\n" + goodStep + "  commands:\n" + strings.Repeat("  - "+strings.Repeat("x", 1019)+"\n", 10<<10), ".drone.yml: error: the file has 10.0 MiB"},
-		{"aliases without end", "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + manyAliases() + "kind: pipeline\n", ".drone.yml"},
-		{"lists in lists", goodHead + "steps: " + strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000) + "\n", ".drone.yml:4"},
+		{"10 MB", goodHead + "steps:\n" + goodStep + "  commands:\n" + strings.Repeat("  - "+strings.Repeat("x", 1019)+
+			"\n", 10<<10), ".drone.yml: error: the file has 10.0 MiB"},
+		{"aliases without end", "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + manyAliases() + "kind: pipeline\n",
+			".drone.yml"},
+		{"lists in lists", goodHead + "steps: " + strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000) + "\n",
+			".drone.yml:4"},
 	} {
 		t.Run(test.fault, func(t *testing.T) {
 			elsewhere(t, map[string]string{defaultFile: test.text})
@@ -109,25 +121,42 @@ func TestWrongUse(t *testing.T) {
 		status  int
 		message string
 	}{
-		{"no file", []string{"convert", "nowhere.yml"}, exitFailed, "Error: open nowhere.yml: no such file or directory"},
+		{"no file", []string{"convert", "nowhere.yml"}, exitFailed,
+			"Error: open nowhere.yml: no such file or directory"},
 		{"no default file", []string{"convert"}, exitFailed, "Error: there is no .drone.yml here"},
 		{"a folder", []string{"convert", "."}, exitFailed, "Error: . is a directory"},
-		{"a flag that is none", []string{"convert", "good.yml", "--colour"}, exitUsage, "Error: unknown flag: --colour"},
-		{"a flag without a value", []string{"convert", "good.yml", "--branch"}, exitUsage, "Error: flag needs an argument: --branch"},
-		{"a form that is none", []string{"convert", "good.yml", "-o", "xml"}, exitUsage, `Error: invalid argument "xml" for "-o, --output" flag: must be one of yaml, json`},
-		{"a layout that is none", []string{"convert", "good.yml", "--layout", "pods"}, exitUsage, `Error: invalid argument "pods" for "--layout" flag: must be one of steps, chains, pod`},
-		{"an access mode that is none", []string{"convert", "good.yml", "--access-mode", "RWX"}, exitUsage, `Error: invalid argument "RWX" for "--access-mode" flag`},
-		{"an amount that is none", []string{"convert", "good.yml", "--volume-size", "big"}, exitUsage, `Error: invalid argument "big" for "--volume-size" flag: must be an amount`},
-		{"an amount below nothing", []string{"convert", "good.yml", "--limit-memory=-1Gi"}, exitUsage, `Error: invalid argument "-1Gi" for "--limit-memory" flag`},
-		{"a number that is none", []string{"convert", "good.yml", "--build-number", "x"}, exitUsage, `Error: invalid argument "x" for "--build-number" flag`},
-		{"a parameter without a value", []string{"convert", "good.yml", "--param", "x"}, exitUsage, `Error: invalid argument "x" for "--param" flag`},
-		{"a time that is none", []string{"convert", "good.yml", "--timeout", "soon"}, exitUsage, `Error: invalid argument "soon" for "--timeout" flag`},
-		{"two files", []string{"convert", "good.yml", "good.yml"}, exitUsage, "Error: accepts at most 1 arg(s), received 2"},
-		{"a command that is none", []string{"converted"}, exitUsage, `Error: unknown command "converted", did you mean convert?`},
-		{"a pipeline that is none", []string{"convert", "good.yml", "--pipeline", "other"}, exitFailed, `good.yml: error: there is no pipeline "other"`},
-		{"a file of variables that is none", []string{"convert", "good.yml", "--env-file", "nowhere.env"}, exitFailed, "Error: reading the variables of nowhere.env"},
-		{"a namespace that is none", []string{"convert", "good.yml", "-n", "My Builds"}, exitFailed, "good.yml:1:1: error: Kubernetes would refuse the namespace My Builds"},
-		{"a name that is none", []string{"convert", "good.yml", "--name", "My Run"}, exitFailed, "good.yml:1:1: error: "},
+		{"a flag that is none", []string{"convert", "good.yml", "--colour"}, exitUsage,
+			"Error: unknown flag: --colour"},
+		{"a flag without a value", []string{"convert", "good.yml", "--branch"}, exitUsage,
+			"Error: flag needs an argument: --branch"},
+		{"a form that is none", []string{"convert", "good.yml", "-o", "xml"}, exitUsage,
+			`Error: invalid argument "xml" for "-o, --output" flag: must be one of yaml, json`},
+		{"a layout that is none", []string{"convert", "good.yml", "--layout", "pods"}, exitUsage,
+			`Error: invalid argument "pods" for "--layout" flag: must be one of steps, chains, pod`},
+		{"an access mode that is none", []string{"convert", "good.yml", "--access-mode", "RWX"}, exitUsage,
+			`Error: invalid argument "RWX" for "--access-mode" flag`},
+		{"an amount that is none", []string{"convert", "good.yml", "--volume-size", "big"}, exitUsage,
+			`Error: invalid argument "big" for "--volume-size" flag: must be an amount`},
+		{"an amount below nothing", []string{"convert", "good.yml", "--limit-memory=-1Gi"}, exitUsage,
+			`Error: invalid argument "-1Gi" for "--limit-memory" flag`},
+		{"a number that is none", []string{"convert", "good.yml", "--build-number", "x"}, exitUsage,
+			`Error: invalid argument "x" for "--build-number" flag`},
+		{"a parameter without a value", []string{"convert", "good.yml", "--param", "x"}, exitUsage,
+			`Error: invalid argument "x" for "--param" flag`},
+		{"a time that is none", []string{"convert", "good.yml", "--timeout", "soon"}, exitUsage,
+			`Error: invalid argument "soon" for "--timeout" flag`},
+		{"two files", []string{"convert", "good.yml", "good.yml"}, exitUsage,
+			"Error: accepts at most 1 arg(s), received 2"},
+		{"a command that is none", []string{"converted"}, exitUsage,
+			`Error: unknown command "converted", did you mean convert?`},
+		{"a pipeline that is none", []string{"convert", "good.yml", "--pipeline", "other"}, exitFailed,
+			`good.yml: error: there is no pipeline "other"`},
+		{"a file of variables that is none", []string{"convert", "good.yml", "--env-file", "nowhere.env"}, exitFailed,
+			"Error: reading the variables of nowhere.env"},
+		{"a namespace that is none", []string{"convert", "good.yml", "-n", "My Builds"}, exitFailed,
+			"good.yml:1:1: error: Kubernetes would refuse the namespace My Builds"},
+		{"a name that is none", []string{"convert", "good.yml", "--name", "My Run"}, exitFailed,
+			"good.yml:1:1: error: "},
 	} {
 		t.Run(test.fault, func(t *testing.T) {
 			elsewhere(t, map[string]string{"good.yml": good})
@@ -136,12 +165,15 @@ func TestWrongUse(t *testing.T) {
 	}
 }
 
-// Keys that Drone does not know are warnings, with a suggestion where one is close, and errors only where they are asked to be.
+// Keys that Drone does not know are warnings, with a suggestion where one is close, and errors only where they are
+// asked to be.
 func TestUnknownKeysAreWarnings(t *testing.T) {
-	elsewhere(t, map[string]string{defaultFile: goodHead + "steps:\n" + goodStep + "  comands: [make]\n  colour: red\n"})
+	elsewhere(t, map[string]string{defaultFile: goodHead + "steps:\n" + goodStep +
+		"  comands: [make]\n  colour: red\n"})
 	out, saying, status := runCommand(t, append([]string{"convert"}, buildFlags...)...)
 	said := lines(saying)
-	if status != 0 || out == "" || len(said) != 2 || !strings.HasPrefix(said[0], ".drone.yml:7:3: warning: ") || !strings.Contains(said[0], "commands") ||
+	if status != 0 || out == "" || len(said) != 2 || !strings.HasPrefix(said[0], ".drone.yml:7:3: warning: ") ||
+		!strings.Contains(said[0], "commands") ||
 		!strings.HasPrefix(said[1], ".drone.yml:8:3: warning: ") {
 		t.Errorf("exit status %d, %d bytes on standard output, said %q", status, len(out), said)
 	}
@@ -153,12 +185,15 @@ func TestUnknownKeysAreWarnings(t *testing.T) {
 
 // A mount of an undeclared volume is left out as in Drone, with a warning.
 func TestUndeclaredVolumeIsAWarning(t *testing.T) {
-	elsewhere(t, map[string]string{defaultFile: goodHead + "steps:\n" + goodStep + "  volumes:\n  - name: v\n    path: /v\n"})
+	elsewhere(t, map[string]string{defaultFile: goodHead + "steps:\n" + goodStep + "  volumes:\n  - name: v\n" +
+		"    path: /v\n"})
 	out, saying, status := runCommand(t, append([]string{"convert"}, buildFlags...)...)
-	if status != 0 || strings.Contains(out, "/v\n") || !strings.HasPrefix(saying, `.drone.yml:8:5: warning: the volume "v" is mounted and not declared`) {
+	if status != 0 || strings.Contains(out, "/v\n") || !strings.HasPrefix(saying,
+		`.drone.yml:8:5: warning: the volume "v" is mounted and not declared`) {
 		t.Errorf("exit status %d, said %q", status, saying)
 	}
-	if out, _, status := runCommand(t, append([]string{"convert", "--strict"}, buildFlags...)...); status != exitFailed || out != "" {
+	if out, _, status := runCommand(t, append([]string{"convert", "--strict"},
+		buildFlags...)...); status != exitFailed || out != "" {
 		t.Errorf("with --strict: exit status %d, %d bytes on standard output", status, len(out))
 	}
 }
@@ -192,15 +227,18 @@ func TestDiagnosticsAsJSON(t *testing.T) {
 
 func TestConvertStandardInput(t *testing.T) {
 	elsewhere(t, nil)
-	out, saying, status := runWithInput(t, goodHead+"steps:\n"+goodStep+"  x: 1\n", append([]string{"convert", "-"}, buildFlags...)...)
-	if status != 0 || !strings.Contains(out, "kind: PipelineRun") || !strings.HasPrefix(saying, "stdin:7:3: warning: ") {
+	out, saying, status := runWithInput(t, goodHead+"steps:\n"+goodStep+"  x: 1\n", append([]string{"convert", "-"},
+		buildFlags...)...)
+	if status != 0 || !strings.Contains(out, "kind: PipelineRun") || !strings.HasPrefix(saying,
+		"stdin:7:3: warning: ") {
 		t.Errorf("exit status %d, said %q, printed\n%s", status, saying, out)
 	}
 }
 
 func TestOutputAsJSON(t *testing.T) {
 	elsewhere(t, map[string]string{
-		"one.yml": goodHead + "steps:\n" + goodStep, "two.yml": goodHead + "services: [{name: s, image: i}]\nsteps:\n" + goodStep,
+		"one.yml": goodHead + "steps:\n" + goodStep, "two.yml": goodHead + "services: [{name: s, image: i}]\nsteps:\n" +
+			goodStep,
 	})
 	for file, want := range map[string]string{"one.yml": "PipelineRun", "two.yml": "List"} {
 		out, _, status := runCommand(t, append([]string{"convert", file, "-o", "json"}, buildFlags...)...)
@@ -211,7 +249,8 @@ func TestOutputAsJSON(t *testing.T) {
 	}
 }
 
-// With --output-dir each pipeline has a file of its own, with a name that no other has; nothing goes to standard output.
+// With --output-dir each pipeline has a file of its own, with a name that no other has; nothing goes to standard
+// output.
 func TestOutputIntoAFolder(t *testing.T) {
 	pipeline := func(name string) string {
 		return "kind: pipeline\ntype: docker\nname: " + name + "\nsteps:\n" + goodStep + "---\n"
@@ -246,7 +285,8 @@ func TestLint(t *testing.T) {
 		want   []string
 	}{
 		{[]string{"good.yml"}, 0, []string{"1 of 1 files can be converted"}},
-		{[]string{"good.yml", "bad.yml", "nowhere.yml"}, exitFailed, []string{"bad.yml:5:3: error: ", "nowhere.yml: error: "}},
+		{[]string{"good.yml", "bad.yml", "nowhere.yml"}, exitFailed, []string{"bad.yml:5:3: error: ",
+			"nowhere.yml: error: "}},
 		{[]string{"tag.yml"}, 0, []string{"tag.yml:8:3: warning: ", "1 of 1 files can be converted"}},
 		{[]string{"tag.yml", "--strict"}, exitFailed, []string{"tag.yml:8:3: warning: "}},
 	} {
@@ -257,7 +297,8 @@ func TestLint(t *testing.T) {
 			ok = ok && strings.HasPrefix(said[i], test.want[i])
 		}
 		if !ok || status != test.status || out != "" {
-			t.Errorf("lint %v: exit status %d, want %d; said %q, want %q", test.args, status, test.status, said, test.want)
+			t.Errorf("lint %v: exit status %d, want %d; said %q, want %q", test.args, status, test.status, said,
+				test.want)
 		}
 	}
 }

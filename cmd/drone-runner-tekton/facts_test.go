@@ -56,33 +56,42 @@ func TestFactsFromFlags(t *testing.T) {
 		want map[string]string
 	}{
 		{"--repo=a/b", map[string]string{
-			"BUILD_EVENT": "push", "BRANCH": "main", "SOURCE_BRANCH": "main", "COMMIT_REF": "refs/heads/main", "REPO_NAMESPACE": "a", "REPO_NAME": "b", "REPO_BRANCH": "main",
+			"BUILD_EVENT": "push", "BRANCH": "main", "SOURCE_BRANCH": "main", "COMMIT_REF": "refs/heads/main",
+			"REPO_NAMESPACE": "a", "REPO_NAME": "b", "REPO_BRANCH": "main",
 		}},
 		{"--repo=a/b/c --branch=topic", map[string]string{
-			"BUILD_EVENT": "push", "BRANCH": "topic", "SOURCE_BRANCH": "topic", "COMMIT_REF": "refs/heads/topic", "REPO_NAMESPACE": "a/b", "REPO_NAME": "c", "REPO_BRANCH": "main",
+			"BUILD_EVENT": "push", "BRANCH": "topic", "SOURCE_BRANCH": "topic", "COMMIT_REF": "refs/heads/topic",
+			"REPO_NAMESPACE": "a/b", "REPO_NAME": "c", "REPO_BRANCH": "main",
 		}},
 		{"--repo=a/b --tag=v1", map[string]string{
-			"BUILD_EVENT": "tag", "COMMIT_REF": "refs/tags/v1", "TAG": "v1", "REPO_NAMESPACE": "a", "REPO_NAME": "b", "REPO_BRANCH": "main",
+			"BUILD_EVENT": "tag", "COMMIT_REF": "refs/tags/v1", "TAG": "v1", "REPO_NAMESPACE": "a", "REPO_NAME": "b",
+			"REPO_BRANCH": "main",
 		}},
 		{"--repo=a/b --tag=v1 --branch=main", map[string]string{
-			"BUILD_EVENT": "tag", "BRANCH": "main", "SOURCE_BRANCH": "main", "COMMIT_REF": "refs/tags/v1", "TAG": "v1", "REPO_NAMESPACE": "a", "REPO_NAME": "b", "REPO_BRANCH": "main",
+			"BUILD_EVENT": "tag", "BRANCH": "main", "SOURCE_BRANCH": "main", "COMMIT_REF": "refs/tags/v1", "TAG": "v1",
+			"REPO_NAMESPACE": "a", "REPO_NAME": "b", "REPO_BRANCH": "main",
 		}},
 		{"--repo=a/b --target=production", map[string]string{
-			"BUILD_EVENT": "promote", "BRANCH": "main", "SOURCE_BRANCH": "main", "COMMIT_REF": "refs/heads/main", "DEPLOY_TO": "production",
+			"BUILD_EVENT": "promote", "BRANCH": "main", "SOURCE_BRANCH": "main", "COMMIT_REF": "refs/heads/main",
+			"DEPLOY_TO":      "production",
 			"REPO_NAMESPACE": "a", "REPO_NAME": "b", "REPO_BRANCH": "main",
 		}},
 		{"--repo=a/b --target=production --event=rollback", map[string]string{
-			"BUILD_EVENT": "rollback", "BRANCH": "main", "SOURCE_BRANCH": "main", "COMMIT_REF": "refs/heads/main", "DEPLOY_TO": "production",
+			"BUILD_EVENT": "rollback", "BRANCH": "main", "SOURCE_BRANCH": "main", "COMMIT_REF": "refs/heads/main",
+			"DEPLOY_TO":      "production",
 			"REPO_NAMESPACE": "a", "REPO_NAME": "b", "REPO_BRANCH": "main",
 		}},
 		{"--repo=a/b --cron=nightly", map[string]string{
-			"BUILD_EVENT": "cron", "BRANCH": "main", "SOURCE_BRANCH": "main", "COMMIT_REF": "refs/heads/main", "cron": "nightly",
+			"BUILD_EVENT": "cron", "BRANCH": "main", "SOURCE_BRANCH": "main", "COMMIT_REF": "refs/heads/main",
+			"cron":           "nightly",
 			"REPO_NAMESPACE": "a", "REPO_NAME": "b", "REPO_BRANCH": "main",
 		}},
-		{"--repo=a/b --event=pull_request --ref=refs/pull/1/head --branch=main --source-branch=topic", map[string]string{
-			"BUILD_EVENT": "pull_request", "BRANCH": "main", "SOURCE_BRANCH": "topic", "COMMIT_REF": "refs/pull/1/head",
-			"REPO_NAMESPACE": "a", "REPO_NAME": "b", "REPO_BRANCH": "main",
-		}},
+		{"--repo=a/b --event=pull_request --ref=refs/pull/1/head --branch=main --source-branch=topic",
+			map[string]string{
+				"BUILD_EVENT": "pull_request", "BRANCH": "main", "SOURCE_BRANCH": "topic",
+				"COMMIT_REF":     "refs/pull/1/head",
+				"REPO_NAMESPACE": "a", "REPO_NAME": "b", "REPO_BRANCH": "main",
+			}},
 	} {
 		if diff := cmp.Diff(test.want, some(factsOf(t, strings.Fields(test.args)...))); diff != "" {
 			t.Errorf("facts of %s (-want +got):\n%s", test.args, diff)
@@ -95,14 +104,20 @@ func TestFactsFromTheVariablesOfABuild(t *testing.T) {
 	build := translate.Facts{
 		System: api.System{Proto: "http", Host: "drone.example.com", Version: "2.28"},
 		Repo: api.Repo{
-			Slug: "octocat/hello", Namespace: "octocat", Name: "hello", Branch: "trunk", SCM: "git", Private: true, Visibility: "internal",
-			Link: "https://git.example.com/octocat/hello", HTTPURL: "https://git.example.com/octocat/hello.git", SSHURL: "git@git.example.com:octocat/hello.git",
+			Slug: "octocat/hello", Namespace: "octocat", Name: "hello", Branch: "trunk", SCM: "git", Private: true,
+			Visibility: "internal",
+			Link:       "https://git.example.com/octocat/hello", HTTPURL: "https://git.example.com/octocat/hello.git",
+			SSHURL: "git@git.example.com:octocat/hello.git",
 		},
 		Build: api.Build{
-			Number: 7, Parent: 3, Event: api.EventPullRequest, Action: "opened", Trigger: "@hook", Debug: true, Target: "trunk", Source: "topic",
-			Ref: "refs/pull/5/head", After: "c0ffee", Before: "0ddba11", Link: "https://git.example.com/c", Message: "two\nlines with $, \"quotes\" and #",
-			Title: "title", Author: "octocat", AuthorName: "The Octocat", AuthorEmail: "o@example.com", AuthorAvatar: "https://example.com/a",
-			Deploy: "production", DeployID: 9, Created: 1, Started: 2, Finished: 3, Params: map[string]string{"FLAVOUR": "vanilla"},
+			Number: 7, Parent: 3, Event: api.EventPullRequest, Action: "opened", Trigger: "@hook", Debug: true,
+			Target: "trunk", Source: "topic",
+			Ref: "refs/pull/5/head", After: "c0ffee", Before: "0ddba11", Link: "https://git.example.com/c",
+			Message: "two\nlines with $, \"quotes\" and #",
+			Title:   "title", Author: "octocat", AuthorName: "The Octocat", AuthorEmail: "o@example.com",
+			AuthorAvatar: "https://example.com/a",
+			Deploy:       "production", DeployID: 9, Created: 1, Started: 2, Finished: 3,
+			Params: map[string]string{"FLAVOUR": "vanilla"},
 		},
 	}
 	want := build.Substitutions()
@@ -124,17 +139,21 @@ func TestFactsFromTheVariablesOfABuild(t *testing.T) {
 
 // Flags win over the file, the file over the checkout.
 func TestFactsInTheirOrder(t *testing.T) {
-	elsewhere(t, map[string]string{"build.env": "DRONE_BRANCH=file\nDRONE_COMMIT_SHA=file\n", "tag.env": "DRONE_BUILD_EVENT=tag\nDRONE_TAG=v2\n"})
+	elsewhere(t, map[string]string{"build.env": "DRONE_BRANCH=file\nDRONE_COMMIT_SHA=file\n",
+		"tag.env": "DRONE_BUILD_EVENT=tag\nDRONE_TAG=v2\n"})
 	git(t, "init", "-q", "-b", "checkout")
-	git(t, "-c", "user.name=The Author", "-c", "user.email=a@example.com", "commit", "-q", "--allow-empty", "-m", "a subject\n\na body")
+	git(t, "-c", "user.name=The Author", "-c", "user.email=a@example.com", "commit", "-q", "--allow-empty", "-m",
+		"a subject\n\na body")
 	git(t, "remote", "add", "origin", "git@git.example.com:octocat/hello.git")
 	head := strings.TrimSpace(git(t, "rev-parse", "HEAD"))
 
 	f := factsOf(t)
 	want := translate.Facts{}
 	want.Build = api.Build{
-		Event: "push", Target: "checkout", Source: "checkout", Ref: "refs/heads/checkout", After: head, Message: "a subject\n\na body",
-		Author: "The Author", AuthorName: "The Author", AuthorEmail: "a@example.com", Timestamp: f.Build.Timestamp, Created: f.Build.Timestamp,
+		Event: "push", Target: "checkout", Source: "checkout", Ref: "refs/heads/checkout", After: head,
+		Message: "a subject\n\na body",
+		Author:  "The Author", AuthorName: "The Author", AuthorEmail: "a@example.com", Timestamp: f.Build.Timestamp,
+		Created: f.Build.Timestamp,
 	}
 	want.Repo = api.Repo{
 		Namespace: "octocat", Name: "hello", Slug: "octocat/hello", Branch: "checkout",
@@ -144,10 +163,12 @@ func TestFactsInTheirOrder(t *testing.T) {
 	if diff := cmp.Diff(want, f); diff != "" || f.Build.Timestamp == 0 {
 		t.Errorf("facts of a checkout (-want +got):\n%s", diff)
 	}
-	if f := factsOf(t, "--env-file=build.env"); f.Build.Target != "file" || f.Build.After != "file" || f.Build.Message != "a subject\n\na body" {
+	if f := factsOf(t, "--env-file=build.env"); f.Build.Target != "file" || f.Build.After != "file" ||
+		f.Build.Message != "a subject\n\na body" {
 		t.Errorf("with a file: branch %q, commit %q, message %q", f.Build.Target, f.Build.After, f.Build.Message)
 	}
-	if f := factsOf(t, "--env-file=build.env", "--branch=flag"); f.Build.Target != "flag" || f.Build.After != "file" || f.Build.Ref != "refs/heads/flag" {
+	if f := factsOf(t, "--env-file=build.env", "--branch=flag"); f.Build.Target != "flag" || f.Build.After != "file" ||
+		f.Build.Ref != "refs/heads/flag" {
 		t.Errorf("with a flag: branch %q, commit %q, reference %q", f.Build.Target, f.Build.After, f.Build.Ref)
 	}
 	// The branch of the checkout says nothing of a tag.
@@ -190,19 +211,29 @@ func TestFactsOfAFolder(t *testing.T) {
 
 func TestAddressesOfRemotes(t *testing.T) {
 	for _, test := range []struct{ remote, http, ssh, slug string }{
-		{"https://git.example.com/octocat/hello.git", "https://git.example.com/octocat/hello.git", "git@git.example.com:octocat/hello.git", "octocat/hello"},
-		{"https://git.example.com/octocat/hello", "https://git.example.com/octocat/hello", "git@git.example.com:octocat/hello", "octocat/hello"},
-		{"https://user:secret@git.example.com/octocat/hello.git", "https://git.example.com/octocat/hello.git", "git@git.example.com:octocat/hello.git", "octocat/hello"},
-		{"http://git.example.com:3000/octocat/hello.git", "http://git.example.com:3000/octocat/hello.git", "git@git.example.com:octocat/hello.git", "octocat/hello"},
-		{"git@git.example.com:octocat/hello.git", "https://git.example.com/octocat/hello.git", "git@git.example.com:octocat/hello.git", "octocat/hello"},
-		{"git.example.com:octocat/hello.git", "https://git.example.com/octocat/hello.git", "git@git.example.com:octocat/hello.git", "octocat/hello"},
-		{"ssh://git@git.example.com:2222/octocat/hello.git", "https://git.example.com/octocat/hello.git", "git@git.example.com:octocat/hello.git", "octocat/hello"},
-		{"git@git.example.com:group/sub/hello.git", "https://git.example.com/group/sub/hello.git", "git@git.example.com:group/sub/hello.git", "group/sub/hello"},
-		{"/srv/git/hello.git", "", "", ""}, {"../hello", "", "", ""}, {"file:///srv/git/hello.git", "", "", ""}, {"", "", "", ""},
+		{"https://git.example.com/octocat/hello.git", "https://git.example.com/octocat/hello.git",
+			"git@git.example.com:octocat/hello.git", "octocat/hello"},
+		{"https://git.example.com/octocat/hello", "https://git.example.com/octocat/hello",
+			"git@git.example.com:octocat/hello", "octocat/hello"},
+		{"https://user:secret@git.example.com/octocat/hello.git", "https://git.example.com/octocat/hello.git",
+			"git@git.example.com:octocat/hello.git", "octocat/hello"},
+		{"http://git.example.com:3000/octocat/hello.git", "http://git.example.com:3000/octocat/hello.git",
+			"git@git.example.com:octocat/hello.git", "octocat/hello"},
+		{"git@git.example.com:octocat/hello.git", "https://git.example.com/octocat/hello.git",
+			"git@git.example.com:octocat/hello.git", "octocat/hello"},
+		{"git.example.com:octocat/hello.git", "https://git.example.com/octocat/hello.git",
+			"git@git.example.com:octocat/hello.git", "octocat/hello"},
+		{"ssh://git@git.example.com:2222/octocat/hello.git", "https://git.example.com/octocat/hello.git",
+			"git@git.example.com:octocat/hello.git", "octocat/hello"},
+		{"git@git.example.com:group/sub/hello.git", "https://git.example.com/group/sub/hello.git",
+			"git@git.example.com:group/sub/hello.git", "group/sub/hello"},
+		{"/srv/git/hello.git", "", "", ""}, {"../hello", "", "", ""}, {"file:///srv/git/hello.git", "", "", ""},
+		{"", "", "", ""},
 	} {
 		http, ssh, slug := remoteURLs(test.remote)
 		if http != test.http || ssh != test.ssh || slug != test.slug {
-			t.Errorf("remoteURLs(%q) = %q, %q, %q, want %q, %q, %q", test.remote, http, ssh, slug, test.http, test.ssh, test.slug)
+			t.Errorf("remoteURLs(%q) = %q, %q, %q, want %q, %q, %q", test.remote, http, ssh, slug, test.http, test.ssh,
+				test.slug)
 		}
 	}
 }
@@ -210,11 +241,15 @@ func TestAddressesOfRemotes(t *testing.T) {
 // The pipeline that is asked for by name is converted whatever its trigger.
 func TestPipelineByName(t *testing.T) {
 	pipeline := func(name, trigger string) string {
-		return "kind: pipeline\ntype: docker\nname: " + name + "\ntrigger: " + trigger + "\nsteps:\n" + goodStep + "---\n"
+		return "kind: pipeline\ntype: docker\nname: " + name + "\ntrigger: " + trigger + "\nsteps:\n" + goodStep +
+			"---\n"
 	}
-	elsewhere(t, map[string]string{defaultFile: pipeline("one", "{}") + pipeline("two", "{event: tag}") + pipeline("three", "{branch: main}")})
-	for args, want := range map[string]string{"": "one three", "--pipeline=two": "two", "--tag=v1 --branch=": "one two", "--branch=other": "one"} {
-		out, saying, status := runCommand(t, append(append([]string{"convert"}, buildFlags...), strings.Fields(args)...)...)
+	elsewhere(t, map[string]string{defaultFile: pipeline("one", "{}") + pipeline("two", "{event: tag}") +
+		pipeline("three", "{branch: main}")})
+	for args, want := range map[string]string{"": "one three", "--pipeline=two": "two", "--tag=v1 --branch=": "one two",
+		"--branch=other": "one"} {
+		out, saying, status := runCommand(t, append(append([]string{"convert"}, buildFlags...),
+			strings.Fields(args)...)...)
 		var names []string
 		for line := range strings.SplitSeq(out, "\n") {
 			if name, ok := strings.CutPrefix(line, "    displayName: "); ok {

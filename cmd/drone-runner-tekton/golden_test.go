@@ -66,7 +66,8 @@ func checkGolden(t *testing.T, folder string) {
 	}
 	for range 5 {
 		if again, saying, _ := runCommand(t, args...); again != out || saying != diagnostics {
-			t.Fatalf("the same input gives something else (-first +later):\n%s", cmp.Diff(diagnostics+out, saying+again))
+			t.Fatalf("the same input gives something else (-first +later):\n%s", cmp.Diff(diagnostics+out,
+				saying+again))
 		}
 	}
 	checkObjects(t, out)
@@ -156,6 +157,7 @@ func compare(t *testing.T, file, got string) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s is not what comes out; if it is meant to be so, run make update-golden (-want +got):\n%s", filepath.Base(file), diff)
+		t.Errorf("%s is not what comes out; if it is meant to be so, run make update-golden (-want +got):\n%s",
+			filepath.Base(file), diff)
 	}
 }
