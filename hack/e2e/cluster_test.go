@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -115,10 +116,13 @@ func (c *cluster) create(t *testing.T, namespace string, o *unstructured.Unstruc
 	if err != nil {
 		t.Fatalf("finding the resource of %s: %v", kind, err)
 	}
-	for {
+	for tries := 1; ; tries++ {
 		created, err := c.objects.Resource(mapping.Resource).Namespace(namespace).Create(t.Context(), o, metav1.CreateOptions{DryRun: dryRun})
 		if apierrors.IsTooManyRequests(err) {
 			continue // the client has waited as long as the server asked
+		}
+		if tries < 5 && apierrors.IsInternalError(err) && strings.Contains(err.Error(), "deadline exceeded") {
+			continue // an admission webhook of a busy cluster that did not answer in time
 		}
 		if err != nil {
 			t.Fatalf("creating %s %s%s: %v", kind.Kind, o.GetName(), o.GetGenerateName(), err)
