@@ -88,6 +88,13 @@ func (l *lowering) checkVolumes() {
 		switch {
 		case v.Temp != nil:
 			continue
+		case v.Host != nil && l.options.Restricted:
+			l.diags.Add(diag.Diagnostic{
+				Severity: diag.Error, Code: CodePrivilege, Position: v.At("host"),
+				Message: fmt.Sprintf("the volume %q is a path of the node, which the Pod security standard restricted forbids", v.Name),
+				Hint:    "use a claim, or a namespace that allows it",
+			})
+			continue
 		case v.Host != nil:
 			if !strings.HasPrefix(v.Host.Path, "/") || slices.Contains(strings.Split(v.Host.Path, "/"), "..") {
 				l.refuse(v.At("host"), fmt.Sprintf("the path %q of the volume %s", v.Host.Path, v.Name),
@@ -120,6 +127,13 @@ func (l *lowering) checkStep(s *Step) {
 			[]string{"it must not begin or end with a blank"})
 	}
 	user, group := userOf(spec)
+	if l.options.Restricted && user != nil && *user == 0 {
+		l.diags.Add(diag.Diagnostic{
+			Severity: diag.Error, Code: CodePrivilege, Position: spec.At("user"),
+			Message: fmt.Sprintf("step %q runs as root, which the Pod security standard restricted forbids", s.Name),
+			Hint:    "choose another user, or use a namespace that allows it",
+		})
+	}
 	for _, id := range []*int64{user, group} {
 		if id != nil && (*id < 0 || *id > math.MaxInt32) {
 			l.refuse(spec.At("user"), fmt.Sprintf("the number %d of a user or group", *id),

@@ -19,7 +19,8 @@ import (
 // What Tekton would refuse is an error, with Tekton's reason.
 func TestRunsThatTektonRefuses(t *testing.T) {
 	b, list := convert(t, dockerHead+"steps: [{name: a, image: '$(params.x)'}]\n")
-	if got := about(list, CodeInvalid); b != nil || len(got) != 1 || !strings.Contains(got[0], `non-existent variable in "$(params.x)"`) {
+	if got := about(list, CodeInvalid); b != nil || len(got) != 1 || !strings.Contains(got[0],
+		`non-existent variable in "$(params.x)"`) {
 		t.Errorf("said of an image that refers to a parameter: %q, want Tekton's reason", got)
 	}
 }
@@ -72,7 +73,8 @@ func TestTooManySteps(t *testing.T) {
 func TestOutlineIsRefusedWhereTheRunIs(t *testing.T) {
 	text := kubernetesHead + "volumes: [{name: v, temp: {}}]\nsteps:\n"
 	for i := range 5 {
-		text += fmt.Sprintf("- {name: s%d, image: i%d, commands: [echo %d], environment: {A: x%d}, volumes: [{name: v, path: /v}]}\n", i, i, i, i)
+		text += fmt.Sprintf("- {name: s%d, image: i%d, commands: [echo %d], environment: {A: x%d}, "+
+			"volumes: [{name: v, path: /v}]}\n", i, i, i, i)
 	}
 	text += "- {name: f, image: i, when: {status: [failure]}}\n"
 	run := converted(t, text).PipelineRun
@@ -87,34 +89,41 @@ func TestOutlineIsRefusedWhereTheRunIs(t *testing.T) {
 	}
 	last := len(run.Spec.PipelineSpec.Tasks) - 1
 	for fault, change := range map[string]func(*v1.PipelineRun){
-		"an unknown parameter in arguments":     step(last, func(s *v1.Step) { s.Args = []string{"a", "$(params.x)"} }),
-		"an unknown parameter in the command":   step(last, func(s *v1.Step) { s.Command = []string{"$(params.x)"} }),
-		"an unknown parameter in a variable":    step(last, func(s *v1.Step) { s.Env = append(s.Env, corev1.EnvVar{Name: "A", Value: "b $(params['x'])"}) }),
+		"an unknown parameter in arguments":   step(last, func(s *v1.Step) { s.Args = []string{"a", "$(params.x)"} }),
+		"an unknown parameter in the command": step(last, func(s *v1.Step) { s.Command = []string{"$(params.x)"} }),
+		"an unknown parameter in a variable": step(last,
+			func(s *v1.Step) { s.Env = append(s.Env, corev1.EnvVar{Name: "A", Value: "b $(params['x'])"}) }),
 		"an unknown parameter in the image":     step(last, func(s *v1.Step) { s.Image = "$(params.x)" }),
 		"an unknown parameter in the directory": step(last, func(s *v1.Step) { s.WorkingDir = "/$(params.x)" }),
-		"an unknown context":                    step(last, func(s *v1.Step) { s.Args = []string{"$(context.taskRun.colour)"} }),
-		"no image":                              step(last, func(s *v1.Step) { s.Image = "" }),
-		"no steps":                              task(last, func(p *v1.PipelineTask) { p.TaskSpec.Steps = nil }),
-		"a wrong onError of a step":             step(last, func(s *v1.Step) { s.OnError = "maybe" }),
-		"a result of a step in the wrong place": step(last, func(s *v1.Step) { s.WorkingDir = "/$(steps.a.results.b)" }),
-		"a script and a command":                step(last, func(s *v1.Step) { s.Script = "x" }),
+		"an unknown context": step(last,
+			func(s *v1.Step) { s.Args = []string{"$(context.taskRun.colour)"} }),
+		"no image":                  step(last, func(s *v1.Step) { s.Image = "" }),
+		"no steps":                  task(last, func(p *v1.PipelineTask) { p.TaskSpec.Steps = nil }),
+		"a wrong onError of a step": step(last, func(s *v1.Step) { s.OnError = "maybe" }),
+		"a result of a step in the wrong place": step(last,
+			func(s *v1.Step) { s.WorkingDir = "/$(steps.a.results.b)" }),
+		"a script and a command": step(last, func(s *v1.Step) { s.Script = "x" }),
 		"a mount below /tekton": step(last, func(s *v1.Step) {
 			s.VolumeMounts = []corev1.VolumeMount{{Name: "drone-status", MountPath: "/tekton/x"}}
 		}),
-		"two volumes of one name":    task(last, func(p *v1.PipelineTask) { p.TaskSpec.Volumes = append(p.TaskSpec.Volumes, p.TaskSpec.Volumes[0]) }),
-		"two workspaces at one path": task(last, func(p *v1.PipelineTask) { p.TaskSpec.Workspaces[1].MountPath = p.TaskSpec.Workspaces[0].MountPath }),
-		"two tasks of one name":      task(last, func(p *v1.PipelineTask) { p.Name = "s0" }),
-		"a name that is none":        task(last, func(p *v1.PipelineTask) { p.Name = "A b" }),
-		"a task after nothing":       task(last, func(p *v1.PipelineTask) { p.RunAfter = []string{"nothing"} }),
-		"a circle":                   task(1, func(p *v1.PipelineTask) { p.RunAfter = []string{"s4"} }),
-		"a wrong onError of a task":  task(last, func(p *v1.PipelineTask) { p.OnError = "maybe" }),
+		"two volumes of one name": task(last,
+			func(p *v1.PipelineTask) { p.TaskSpec.Volumes = append(p.TaskSpec.Volumes, p.TaskSpec.Volumes[0]) }),
+		"two workspaces at one path": task(last,
+			func(p *v1.PipelineTask) { p.TaskSpec.Workspaces[1].MountPath = p.TaskSpec.Workspaces[0].MountPath }),
+		"two tasks of one name":     task(last, func(p *v1.PipelineTask) { p.Name = "s0" }),
+		"a name that is none":       task(last, func(p *v1.PipelineTask) { p.Name = "A b" }),
+		"a task after nothing":      task(last, func(p *v1.PipelineTask) { p.RunAfter = []string{"nothing"} }),
+		"a circle":                  task(1, func(p *v1.PipelineTask) { p.RunAfter = []string{"s4"} }),
+		"a wrong onError of a task": task(last, func(p *v1.PipelineTask) { p.OnError = "maybe" }),
 		"a condition on an unknown task": task(last, func(p *v1.PipelineTask) {
-			p.When = v1.WhenExpressions{{Input: "$(tasks.nothing.results.x)", Operator: selection.In, Values: []string{"a"}}}
+			p.When = v1.WhenExpressions{{Input: "$(tasks.nothing.results.x)", Operator: selection.In,
+				Values: []string{"a"}}}
 		}),
 		"a wrong condition of a step": step(last, func(s *v1.Step) {
 			s.When = v1.StepWhenExpressions{{Input: "a", Operator: "maybe", Values: []string{"a"}}}
 		}),
-		"a parameter of a wrong type": task(last, func(p *v1.PipelineTask) { p.TaskSpec.Params = v1.ParamSpecs{{Name: "x", Type: "number"}} }),
+		"a parameter of a wrong type": task(last,
+			func(p *v1.PipelineTask) { p.TaskSpec.Params = v1.ParamSpecs{{Name: "x", Type: "number"}} }),
 		"a status in the main graph": task(last, func(p *v1.PipelineTask) {
 			p.Params = v1.Params{{Name: "x", Value: *v1.NewStructuredValues("$(tasks.s0.status)")}}
 		}),
@@ -151,7 +160,8 @@ func TestOutlineIsSmall(t *testing.T) {
 		}
 	}
 	if specs != 2 || len(small.Spec.PipelineSpec.Tasks) != len(run.Spec.PipelineSpec.Tasks) {
-		t.Errorf("the outline has %d specifications of %d tasks, want those of clone and of one step", specs, len(small.Spec.PipelineSpec.Tasks))
+		t.Errorf("the outline has %d specifications of %d tasks, want those of clone and of one step", specs,
+			len(small.Spec.PipelineSpec.Tasks))
 	}
 	if err := refusal(small); err != nil {
 		t.Errorf("the outline is refused: %v", err)
