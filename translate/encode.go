@@ -19,14 +19,14 @@ func YAML(objects []runtime.Object) ([]byte, error) {
 		if i > 0 {
 			out.WriteString("---\n")
 		}
-		out.mapping(n, "")
+		out.mapping(n, 0)
 	}
 	return out.Bytes(), nil
 }
 
 // JSON writes one object as it is, and several as a List, as kubectl does.
 func JSON(objects []runtime.Object) ([]byte, error) {
-	list := node{kind: '['}
+	list := node{kind: '[', key: "items"}
 	for _, o := range objects {
 		n, err := plain(o)
 		if err != nil {
@@ -34,8 +34,7 @@ func JSON(objects []runtime.Object) ([]byte, error) {
 		}
 		list.items = append(list.items, n)
 	}
-	whole := node{kind: '{', keys: []string{"apiVersion", "items", "kind"}, items: []node{{kind: '"', text: "v1"}, list,
-		{kind: '"', text: "List"}}}
+	whole := node{kind: '{', items: []node{{kind: '"', key: "apiVersion", text: "v1"}, list, {kind: '"', key: "kind", text: "List"}}}
 	if len(list.items) == 1 {
 		whole = list.items[0]
 	}
@@ -57,7 +56,7 @@ func plain(o runtime.Object) (node, error) {
 		return node{}, fmt.Errorf("encoding a %T: %w", o, err)
 	}
 	n.prune()
-	n.remove(func(key string, _ node) bool { return key == "status" })
+	n.remove(func(entry node) bool { return entry.key == "status" })
 	return n, nil
 }
 
@@ -72,7 +71,7 @@ func (n *node) prune() {
 	for i := range n.items {
 		n.items[i].prune()
 	}
-	n.remove(func(key string, v node) bool {
-		return emptyFields[key] && len(v.items) == 0 && (v.kind == '{' || v.text == "" || v.text == "null")
+	n.remove(func(v node) bool {
+		return emptyFields[v.key] && len(v.items) == 0 && (v.kind == '{' || v.text == "" || v.text == "null")
 	})
 }

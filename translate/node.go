@@ -10,10 +10,10 @@ import (
 // node is a value of JSON: an object with sorted keys, a list, or a scalar. Trees of nodes are a fraction of the work
 // of maps of maps, which for a pipeline of some hundred steps would take longer than to translate it.
 type node struct {
-	kind  byte     // '{', '[', '"' for a text, 0 for a number, a truth value or null
-	text  string   // of a scalar; of a text what it says, without quotes
-	keys  []string // of an object
-	items []node   // of a list, or of an object in the order of its keys
+	kind  byte   // '{', '[', '"' for a text, 0 for a number, a truth value or null
+	key   string // in an object
+	text  string // of a scalar; of a text what it says, without quotes
+	items []node // of a list, or of an object in the order of their keys
 }
 
 // nodeOf is a Go value as its JSON says it.
@@ -30,16 +30,9 @@ func nodeOf(v any) (node, error) {
 }
 
 // remove takes entries out of an object.
-func (n *node) remove(unwanted func(key string, v node) bool) {
-	kept := 0
-	for i, key := range n.keys {
-		if !unwanted(key, n.items[i]) {
-			n.keys[kept], n.items[kept] = key, n.items[i]
-			kept++
-		}
-	}
+func (n *node) remove(unwanted func(entry node) bool) {
 	if n.kind == '{' {
-		n.keys, n.items = n.keys[:kept], n.items[:kept]
+		n.items = slices.DeleteFunc(n.items, unwanted)
 	}
 }
 
@@ -52,7 +45,7 @@ func (n node) writeJSON(out *bytes.Buffer) error {
 				out.WriteByte(',')
 			}
 			if n.kind == '{' {
-				if err := (node{kind: '"', text: n.keys[i]}).writeJSON(out); err != nil {
+				if err := (node{kind: '"', text: item.key}).writeJSON(out); err != nil {
 					return err
 				}
 				out.WriteByte(':')
@@ -76,12 +69,11 @@ func (n node) writeJSON(out *bytes.Buffer) error {
 }
 
 // jsonReader reads what Go's encoder has written: valid, and without blanks between its parts. The entries of values
-// that are not complete lie on two stacks, so that each value's lists are made once, as long as they have to be.
+// that are not complete lie on a stack, so that each value's list is made once, as long as it has to be.
 type jsonReader struct {
 	text  string
 	at    int
 	err   error
-	keys  []string
 	items []node
 }
 
@@ -89,21 +81,24 @@ func (r *jsonReader) value() node {
 	switch c := r.text[r.at]; c {
 	case '{', '[':
 		n := node{kind: c}
-		keys, items := len(r.keys), len(r.items)
+		base := len(r.items)
 		r.at++
 		for r.text[r.at] != c+2 {
 			if r.text[r.at] == ',' {
 				r.at++
 			}
+			key := ""
 			if c == '{' {
-				r.keys = append(r.keys, r.string())
+				key = r.string()
 				r.at++ // the colon
 			}
-			r.items = append(r.items, r.value())
+			item := r.value()
+			item.key = key
+			r.items = append(r.items, item)
 		}
 		r.at++
-		n.keys, n.items = slices.Clone(r.keys[keys:]), slices.Clone(r.items[items:])
-		r.keys, r.items = r.keys[:keys], r.items[:items]
+		n.items = slices.Clone(r.items[base:])
+		r.items = r.items[:base]
 		n.sort()
 		return n
 	case '"':
@@ -138,12 +133,11 @@ func (r *jsonReader) string() string {
 
 // sort orders the entries of an object by key; fields of Go's structs come in an order of their own.
 func (n *node) sort() {
-	if slices.IsSorted(n.keys) {
+	if n.kind != '{' {
 		return
 	}
-	for i := 1; i < len(n.keys); i++ {
-		for k := i; k > 0 && n.keys[k] < n.keys[k-1]; k-- {
-			n.keys[k], n.keys[k-1] = n.keys[k-1], n.keys[k]
+	for i := 1; i < len(n.items); i++ { // few, and mostly in order
+		for k := i; k > 0 && n.items[k].key < n.items[k-1].key; k-- {
 			n.items[k], n.items[k-1] = n.items[k-1], n.items[k]
 		}
 	}

@@ -18,13 +18,13 @@ import (
 // specification is then the same only the first keeps it. Names of tasks, their order, conditions, parameters and
 // workspaces are all there.
 func outline(run *v1.PipelineRun) *v1.PipelineRun {
-	out := *run
+	out := *run // What defaulting sets is copied below; the rest is shared.
 	spec := *run.Spec.PipelineSpec
 	var seen []*v1.EmbeddedTask
 	spec.Tasks = outlineTasks(spec.Tasks, &seen)
 	spec.Finally = outlineTasks(spec.Finally, &seen)
 	out.Spec.PipelineSpec = &spec
-	return out.DeepCopy()
+	return &out
 }
 
 func outlineTasks(tasks []v1.PipelineTask, seen *[]*v1.EmbeddedTask) []v1.PipelineTask {

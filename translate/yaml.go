@@ -11,51 +11,63 @@ import (
 // takes ten times as long for a pipeline of some hundred steps.
 type yamlWriter struct{ bytes.Buffer }
 
-const yamlIndent = "  "
+// indentation of the parts of a value, beyond that of the value.
+const indentation = 2
+
+// line begins a line.
+func (w *yamlWriter) line(indent int) {
+	const blanks = "                                                                "
+	for ; indent > len(blanks); indent -= len(blanks) {
+		w.WriteString(blanks)
+	}
+	w.WriteString(blanks[:indent])
+}
 
 // mapping writes the entries of an object. The first stands where the writer is, the others on lines of their own
 // behind the indentation.
-func (w *yamlWriter) mapping(n node, indent string) {
-	for i, key := range n.keys {
+func (w *yamlWriter) mapping(n node, indent int) {
+	for i, v := range n.items {
 		if i > 0 {
-			w.WriteString(indent)
+			w.line(indent)
 		}
-		w.text(key, "")
+		w.text(v.key, 0)
 		w.WriteByte(':')
-		switch v := n.items[i]; {
+		switch {
 		case len(v.items) == 0:
 			w.WriteByte(' ')
-			w.scalar(v, indent+yamlIndent)
+			w.scalar(v, indent+indentation)
 		case v.kind == '{':
-			w.WriteString("\n" + indent + yamlIndent)
-			w.mapping(v, indent+yamlIndent)
+			w.WriteByte('\n')
+			w.line(indent + indentation)
+			w.mapping(v, indent+indentation)
 		default:
-			w.WriteString("\n" + indent)
+			w.WriteByte('\n')
+			w.line(indent)
 			w.list(v, indent)
 		}
 	}
 }
 
 // list writes the items of a list, the first where the writer is.
-func (w *yamlWriter) list(n node, indent string) {
+func (w *yamlWriter) list(n node, indent int) {
 	for i, item := range n.items {
 		if i > 0 {
-			w.WriteString(indent)
+			w.line(indent)
 		}
 		w.WriteString("- ")
 		switch {
 		case len(item.items) == 0:
-			w.scalar(item, indent+yamlIndent)
+			w.scalar(item, indent+indentation)
 		case item.kind == '{':
-			w.mapping(item, indent+yamlIndent)
+			w.mapping(item, indent+indentation)
 		default:
-			w.list(item, indent+yamlIndent)
+			w.list(item, indent+indentation)
 		}
 	}
 }
 
 // scalar writes a value of one line, or a text of several behind the indentation, and ends the line.
-func (w *yamlWriter) scalar(n node, indent string) {
+func (w *yamlWriter) scalar(n node, indent int) {
 	switch n.kind {
 	case '{':
 		w.WriteString("{}")
@@ -69,13 +81,13 @@ func (w *yamlWriter) scalar(n node, indent string) {
 	w.WriteByte('\n')
 }
 
-// text writes a text: as it is where no reader takes it for something else, else line by line where it has several,
-// else in quotes.
-func (w *yamlWriter) text(s, indent string) {
+// text writes a text: as it is where no reader takes it for something else, else line by line where it has several, else
+// in quotes. A key, which has no indentation, is one line.
+func (w *yamlWriter) text(s string, indent int) {
 	switch {
 	case isPlain(s):
 		w.WriteString(s)
-	case indent != "" && isBlock(s):
+	case indent > 0 && isBlock(s):
 		w.block(s, indent)
 	default:
 		// Go's escapes of characters that do not show are YAML's too.
@@ -84,7 +96,7 @@ func (w *yamlWriter) text(s, indent string) {
 }
 
 // block writes a text line by line. The sign behind the bar says how many line ends there are at its end.
-func (w *yamlWriter) block(s, indent string) {
+func (w *yamlWriter) block(s string, indent int) {
 	body := strings.TrimSuffix(s, "\n")
 	switch {
 	case body == s:
@@ -97,7 +109,8 @@ func (w *yamlWriter) block(s, indent string) {
 	for line := range strings.SplitSeq(body, "\n") {
 		w.WriteByte('\n')
 		if line != "" {
-			w.WriteString(indent + line)
+			w.line(indent)
+			w.WriteString(line)
 		}
 	}
 }

@@ -72,7 +72,7 @@ func yamlOf(t *testing.T, v any) string {
 		t.Fatal(err)
 	}
 	var w yamlWriter
-	w.mapping(n, "")
+	w.mapping(n, 0)
 	return w.String()
 }
 
