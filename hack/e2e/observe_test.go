@@ -155,6 +155,9 @@ func stepState(tr *v1.TaskRun, name string) *observation {
 	}
 	i := slices.IndexFunc(tr.Status.Steps, func(s v1.StepState) bool { return s.Name == name })
 	if i < 0 || tr.Status.Steps[i].Terminated == nil {
+		if reason := tr.Status.GetCondition("Succeeded").GetReason(); reason == "TaskRunCancelled" || reason == "TaskRunTimeout" {
+			return &observation{outcome: killed, runs: 1}
+		}
 		return &observation{outcome: broken, runs: 1}
 	}
 	state := tr.Status.Steps[i]
