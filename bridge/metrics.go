@@ -48,31 +48,42 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	}
 }
 
-// gauges registers what can be counted at any time: the stages that are held, by phase, and the length of the queue.
-func gauges(r prometheus.Registerer, w *watched, queue interface{ Len() int }) {
+// gauges registers what can be counted at any time: the stages that are held, by phase, the steps that wait, by what for, and
+// the length of the queue.
+func gauges(r prometheus.Registerer, w *watched, ss *sessions, queue interface{ Len() int }) {
 	if r == nil {
 		return
 	}
 	r.MustRegister(&stageGauge{
 		stages: prometheus.NewDesc(prefix+"stages", "Stages in the journal, by phase.", []string{"phase"}, nil),
-		queue:  prometheus.NewDesc(prefix+"queue_length", "Stages that wait for a worker.", nil, nil),
-		w:      w, length: queue.Len,
+		waiting: prometheus.NewDesc(prefix+"steps_waiting",
+			"Steps that do not run for a reason that is told in their logs, by what they wait for.", []string{"for"}, nil),
+		queue: prometheus.NewDesc(prefix+"queue_length", "Stages that wait for a worker.", nil, nil),
+		w:     w, sessions: ss, length: queue.Len,
 	})
 }
 
 type stageGauge struct {
-	stages, queue *prometheus.Desc
-	w             *watched
-	length        func() int
+	stages, waiting, queue *prometheus.Desc
+	w                      *watched
+	sessions               *sessions
+	length                 func() int
 }
 
-func (g *stageGauge) Describe(ch chan<- *prometheus.Desc) { ch <- g.stages; ch <- g.queue }
+func (g *stageGauge) Describe(ch chan<- *prometheus.Desc) {
+	ch <- g.stages
+	ch <- g.waiting
+	ch <- g.queue
+}
 
 func (g *stageGauge) Collect(ch chan<- prometheus.Metric) {
 	phases := map[string]int{}
 	g.w.briefs(func(_ string, phase journal.Phase) { phases[string(phase)]++ })
 	for phase, n := range phases {
 		ch <- prometheus.MustNewConstMetric(g.stages, prometheus.GaugeValue, float64(n), phase)
+	}
+	for what, n := range g.sessions.waiting() {
+		ch <- prometheus.MustNewConstMetric(g.waiting, prometheus.GaugeValue, float64(n), what)
 	}
 	ch <- prometheus.MustNewConstMetric(g.queue, prometheus.GaugeValue, float64(g.length()))
 }

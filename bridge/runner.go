@@ -74,7 +74,7 @@ func New(o Options, c Clients, server Server, streams logs.Streams, registerer p
 	r.poller = &poller{
 		server: server, journal: store, options: o, held: r.held, entryOf: w.entry, changed: r.changes.next, metrics: m,
 	}
-	gauges(registerer, w, queue)
+	gauges(registerer, w, r.reconciler.sessions, queue)
 	if err := w.onEvent(queue.Add); err != nil {
 		return nil, err
 	}

@@ -40,6 +40,7 @@ type session struct {
 	watching  atomic.Bool // the server is asked whether the build is cancelled
 	logs      map[int]*stepLog
 	troubles  map[status.Trouble]time.Time
+	waits     atomic.Value   // what steps wait for, a []string
 	last      status.Cluster // as it was last seen
 	saved     time.Time      // when the entry was last written
 
@@ -95,6 +96,20 @@ func (ss *sessions) drop(id int64) {
 	if s != nil {
 		s.close()
 	}
+}
+
+// waiting counts the steps that wait, by what for.
+func (ss *sessions) waiting() map[string]int {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	n := map[string]int{}
+	for _, s := range ss.byID {
+		waits, _ := s.waits.Load().([]string)
+		for _, what := range waits {
+			n[what]++
+		}
+	}
+	return n
 }
 
 func (ss *sessions) closeAll() {
@@ -226,13 +241,18 @@ func (s *session) judge(c status.Cluster, o Options) (status.Answer, time.Durati
 		seen[*st.Trouble] = since
 	}
 	s.troubles = seen
+	var waits []string
 	for i, st := range answer.Steps {
+		if st.WaitsFor != "" {
+			waits = append(waits, st.WaitsFor)
+		}
 		if status.Final(st.Status) && s.entry.Steps[i].End == nil {
 			s.entry.Steps[i].End = &answer.Steps[i] // Written down with what follows from it.
 		}
 		answer.Steps[i].Error = s.masker.Mask(st.Error)
 		answer.Steps[i].Waiting = s.masker.Mask(st.Waiting)
 	}
+	s.waits.Store(waits)
 	answer.Error = s.masker.Mask(answer.Error)
 	again := s.alarm(now, o)
 	for i := range answer.Steps {

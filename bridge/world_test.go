@@ -14,6 +14,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 	api "github.com/drone/drone-go/drone"
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 	"knative.dev/pkg/logging"
 
@@ -29,6 +30,7 @@ type world struct {
 	drone   *dronetest.Server
 	cluster *fakeCluster
 	options Options
+	metrics prometheus.Registerer
 	ctx     context.Context
 }
 
@@ -117,7 +119,7 @@ func (w *world) start(watch func(call string, after bool) bool) *process {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	r, err := New(w.options, w.cluster.clients(p.gate), client, w.cluster.streams, nil)
+	r, err := New(w.options, w.cluster.clients(p.gate), client, w.cluster.streams, w.metrics)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func (v *view) inTask(tr *v1.TaskRun, u Unit) State {
 	}
 	var st State
 	if pod == nil {
-		st = State{Status: api.StatusPending, Waiting: waitingForPod(tr)}
+		st = waitingForPod(tr)
 	} else {
 		st = v.inPod(pod, stepPrefix+u.Container)
 	}
@@ -267,7 +267,7 @@ func taskReason(tr *v1.TaskRun) string {
 // never been. What Tekton has seen counts, but for what it makes up about steps that it stopped.
 func (v *view) fromTaskRun(tr *v1.TaskRun, u Unit, last State) State {
 	c := tr.Status.GetCondition(apis.ConditionSucceeded)
-	last.Waiting, last.Trouble = "", nil
+	last.Waiting, last.WaitsFor, last.Trouble = "", "", nil
 	last.Stopped = v.Now
 	if tr.Status.CompletionTime != nil {
 		last.Stopped = tr.Status.CompletionTime.Time

@@ -94,6 +94,8 @@ type State struct {
 	Stopped  time.Time // zero where it has not stopped
 	// Waiting is why a pending step does not run, in a sentence; empty where there is nothing to say.
 	Waiting string
+	// WaitsFor is the same in a word, one of ForNode and the like.
+	WaitsFor string
 	// Output is the container whose log is the step's; nil where it has none (yet).
 	Output *Output
 	// Trouble is set while the container cannot start; the step fails when that lasts.

@@ -100,6 +100,7 @@ func TestStep(t *testing.T) {
 		exit    int
 		error   string // a part of it
 		waiting string // a part of it
+		waits   string // for what
 	}{
 		{name: "no task yet", run: ongoing, status: "pending"},
 		{name: "no task at all", run: run(yes, "Completed"), status: "skipped"},
@@ -107,16 +108,20 @@ func TestStep(t *testing.T) {
 			r.Status.SkippedTasks = []v1.SkippedTask{{Name: "a", Reason: v1.StoppingSkip}}
 		}), status: "skipped"},
 		{name: "no pod yet", run: ongoing, task: task(unknown, "Pending"), status: "pending"},
-		{name: "quota", run: ongoing, task: task(unknown, "ExceededResourceQuota"), status: "pending", waiting: "waiting: why"},
+		{name: "quota", run: ongoing, task: task(unknown, "ExceededResourceQuota"), status: "pending", waiting: "waiting: why", waits: ForQuota},
+		{name: "larger than any node", run: ongoing, task: task(unknown, "ExceededNodeResources"), status: "pending", waiting: "waiting: why", waits: ForNode},
+		{name: "pod refused for now", run: ongoing, task: task(unknown, "PodCreationFailed"), status: "pending", waiting: "waiting: why", waits: ForPod},
 		{name: "unschedulable", run: ongoing, task: task(unknown, "Pending"), pod: pod(waiting("", ""), func(p *corev1.Pod) {
 			p.Status.ContainerStatuses = nil
 			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: no, Message: "0/2 nodes are available"}}
-		}), status: "pending", waiting: "0/2 nodes"},
+		}), status: "pending", waiting: "0/2 nodes", waits: ForNode},
 		{name: "being created", run: ongoing, task: task(unknown, "Pending"), pod: pod(waiting("ContainerCreating", "")), status: "pending"},
 		{name: "image, at first", run: ongoing, task: task(unknown, "Pending"), pod: pod(waiting("ErrImagePull", "no such image")), since: fresh,
-			status: "pending", waiting: "cannot be pulled: no such image"},
+			status: "pending", waiting: "cannot be pulled: no such image", waits: ForImage},
 		{name: "image, for too long", run: ongoing, task: task(unknown, "Pending"), pod: pod(waiting("ImagePullBackOff", "no such image")), since: old,
 			status: "error", exit: 255, error: "no such image"},
+		{name: "configuration, at first", run: ongoing, task: task(unknown, "Pending"), pod: pod(waiting("CreateContainerConfigError", "no ConfigMap x")), since: fresh,
+			status: "pending", waiting: "cannot be configured", waits: ForContainer},
 		{name: "configuration", run: ongoing, task: task(unknown, "Pending"), pod: pod(waiting("CreateContainerConfigError", "no ConfigMap x")), since: old,
 			status: "error", exit: 255, error: "no ConfigMap x"},
 		{name: "image of an init container", run: ongoing, task: task(unknown, "Pending"), since: old, pod: pod(waiting("PodInitializing", ""), func(p *corev1.Pod) {
@@ -184,9 +189,9 @@ func TestStep(t *testing.T) {
 		st := Of(q).Steps[0]
 		if st.Status != tt.status || st.ExitCode != tt.exit ||
 			!strings.Contains(st.Error, tt.error) || (tt.error == "") != (st.Error == "") ||
-			!strings.Contains(st.Waiting, tt.waiting) || (tt.waiting == "") != (st.Waiting == "") {
-			t.Errorf("%s: %s, exit %d, error %q, waiting %q; want %s, exit %d, error with %q, waiting with %q",
-				tt.name, st.Status, st.ExitCode, st.Error, st.Waiting, tt.status, tt.exit, tt.error, tt.waiting)
+			!strings.Contains(st.Waiting, tt.waiting) || (tt.waiting == "") != (st.Waiting == "") || st.WaitsFor != tt.waits {
+			t.Errorf("%s: %s, exit %d, error %q, waiting %q for %q; want %s, exit %d, error with %q, waiting with %q for %q",
+				tt.name, st.Status, st.ExitCode, st.Error, st.Waiting, st.WaitsFor, tt.status, tt.exit, tt.error, tt.waiting, tt.waits)
 		}
 	}
 }
@@ -357,15 +362,16 @@ func TestEvents(t *testing.T) {
 		name   string
 		events []*corev1.Event
 		want   string
+		waits  string
 	}{
-		{"none", nil, ""},
-		{"volume", []*corev1.Event{event("FailedMount", -1)}, "a volume cannot be mounted: so it is"},
-		{"of an earlier pod", []*corev1.Event{other}, ""},
-		{"the latest", []*corev1.Event{event("FailedMount", -1), event("FailedScheduling", -9)}, "a volume cannot be mounted: so it is"},
-		{"autoscaler", []*corev1.Event{event("TriggeredScaleUp", -1)}, "waiting for a new node: so it is"},
-		{"pulling", []*corev1.Event{event("Pulling", -1)}, ""},
-		{"pulling for long", []*corev1.Event{event("Pulling", -30)}, "the image takes its time: so it is"},
-		{"of no interest", []*corev1.Event{event("Created", -30)}, ""},
+		{"none", nil, "", ""},
+		{"volume", []*corev1.Event{event("FailedMount", -1)}, "a volume cannot be mounted: so it is", ForVolume},
+		{"of an earlier pod", []*corev1.Event{other}, "", ""},
+		{"the latest", []*corev1.Event{event("FailedMount", -1), event("FailedScheduling", -9)}, "a volume cannot be mounted: so it is", ForVolume},
+		{"autoscaler", []*corev1.Event{event("TriggeredScaleUp", -1)}, "waiting for a new node: so it is", ForNode},
+		{"pulling", []*corev1.Event{event("Pulling", -1)}, "", ""},
+		{"pulling for long", []*corev1.Event{event("Pulling", -30)}, "the image takes its time: so it is", ForImage},
+		{"of no interest", []*corev1.Event{event("Created", -30)}, "", ""},
 	}
 	for _, tt := range tests {
 		a := Of(Question{
@@ -375,8 +381,8 @@ func TestEvents(t *testing.T) {
 			},
 			Steps: []Step{{Number: 1, Units: []Unit{{Task: "a", Container: "a"}}}}, Now: now,
 		})
-		if got := a.Steps[0].Waiting; got != tt.want {
-			t.Errorf("%s: waiting %q, want %q", tt.name, got, tt.want)
+		if got := a.Steps[0]; got.Waiting != tt.want || got.WaitsFor != tt.waits {
+			t.Errorf("%s: waiting %q for %q, want %q for %q", tt.name, got.Waiting, got.WaitsFor, tt.want, tt.waits)
 		}
 	}
 }

@@ -127,7 +127,7 @@ func (v *view) finish(states []State) {
 		default:
 			st.Status, st.ExitCode, st.Error = api.StatusError, exitError, "the pod vanished before the step had ended"
 		}
-		st.Waiting, st.Trouble = "", nil
+		st.Waiting, st.WaitsFor, st.Trouble = "", "", nil
 		if st.Stopped.IsZero() {
 			st.Stopped = v.Now
 		}

@@ -11,33 +11,51 @@ import (
 	v1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 )
 
+// What a step that does not run waits for.
+const (
+	ForNode      = "node"
+	ForQuota     = "quota"
+	ForPod       = "pod" // to be created, for another reason than quota
+	ForVolume    = "volume"
+	ForImage     = "image"
+	ForContainer = "container"
+)
+
 // troubles are reasons for which a container waits that pass by themselves at best: the kubelet tries again, and a
 // registry may come back.
-var troubles = map[string]string{
-	"ErrImagePull":               "the image cannot be pulled",
-	"ImagePullBackOff":           "the image cannot be pulled",
-	"InvalidImageName":           "the image's name is not valid",
-	"ErrImageNeverPull":          "the image is not on the node, and must not be pulled",
-	"ImageInspectError":          "the image cannot be read",
-	"RegistryUnavailable":        "the registry is not available",
-	"SignatureValidationFailed":  "the image's signature is not valid",
-	"CreateContainerConfigError": "the container cannot be configured",
-	"CreateContainerError":       "the container cannot be created",
-	"RunContainerError":          "the container cannot be started",
-	"CreatePodSandboxError":      "the pod cannot be set up",
+var troubles = map[string]struct{ text, waitsFor string }{
+	"ErrImagePull":               {"the image cannot be pulled", ForImage},
+	"ImagePullBackOff":           {"the image cannot be pulled", ForImage},
+	"InvalidImageName":           {"the image's name is not valid", ForImage},
+	"ErrImageNeverPull":          {"the image is not on the node, and must not be pulled", ForImage},
+	"ImageInspectError":          {"the image cannot be read", ForImage},
+	"RegistryUnavailable":        {"the registry is not available", ForImage},
+	"SignatureValidationFailed":  {"the image's signature is not valid", ForImage},
+	"CreateContainerConfigError": {"the container cannot be configured", ForContainer},
+	"CreateContainerError":       {"the container cannot be created", ForContainer},
+	"RunContainerError":          {"the container cannot be started", ForContainer},
+	"CreatePodSandboxError":      {"the pod cannot be set up", ForContainer},
 }
 
-// waitingForPod is why a task has no pod.
-func waitingForPod(tr *v1.TaskRun) string {
+// waitingForPod is the state of a step whose task has no pod.
+func waitingForPod(tr *v1.TaskRun) State {
+	st := State{Status: api.StatusPending}
 	c := tr.Status.GetCondition(apis.ConditionSucceeded)
 	if c == nil || !c.IsUnknown() {
-		return ""
+		return st
 	}
 	switch c.Reason {
-	case "ExceededResourceQuota", "ExceededNodeResources", "PodCreationFailed":
-		return "waiting: " + oneLine(c.Message)
+	case "ExceededResourceQuota":
+		st.WaitsFor = ForQuota
+	case "ExceededNodeResources":
+		st.WaitsFor = ForNode
+	case "PodCreationFailed":
+		st.WaitsFor = ForPod
+	default:
+		return st
 	}
-	return ""
+	st.Waiting = "waiting: " + oneLine(c.Message)
+	return st
 }
 
 // waiting is the state of a container that does not run yet, and why. An image that cannot be pulled shows at a container
@@ -46,7 +64,7 @@ func (v *view) waiting(pod *corev1.Pod, cs *corev1.ContainerStatus) State {
 	st := State{Status: api.StatusPending}
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
-			st.Waiting = "waiting for a node: " + oneLine(c.Message)
+			st.Waiting, st.WaitsFor = "waiting for a node: "+oneLine(c.Message), ForNode
 			return st
 		}
 	}
@@ -56,45 +74,51 @@ func (v *view) waiting(pod *corev1.Pod, cs *corev1.ContainerStatus) State {
 	}
 	for _, c := range all {
 		w := c.State.Waiting
-		if w == nil || troubles[w.Reason] == "" {
+		if w == nil {
 			continue
 		}
-		st.Waiting = troubles[w.Reason] + ": " + c.Image
+		trouble, known := troubles[w.Reason]
+		if !known {
+			continue
+		}
+		st.Waiting, st.WaitsFor = trouble.text+": "+c.Image, trouble.waitsFor
 		if w.Message != "" {
-			st.Waiting = troubles[w.Reason] + ": " + oneLine(w.Message)
+			st.Waiting = trouble.text + ": " + oneLine(w.Message)
 		}
 		st.Trouble = &Trouble{PodUID: string(pod.UID), Container: c.Name}
 		if since := v.troubleSince(*st.Trouble); !since.IsZero() && v.Now.Sub(since) >= v.Grace {
 			st.Status, st.ExitCode, st.Error, st.Waiting = api.StatusError, exitError, st.Waiting, ""
+			st.WaitsFor = ""
 			st.Started, st.Stopped = pod.CreationTimestamp.Time, v.Now
 		}
 		return st
 	}
-	st.Waiting = v.fromEvents(pod)
+	st.Waiting, st.WaitsFor = v.fromEvents(pod)
 	return st
 }
 
 // told are the events that explain why a pod waits, in the words that go before theirs. Those that come with every pod
 // are told only where they last.
 var told = map[string]struct {
-	text  string
-	lasts bool
+	text     string
+	waitsFor string
+	lasts    bool
 }{
-	"FailedMount":            {"a volume cannot be mounted", false},
-	"FailedAttachVolume":     {"a volume cannot be attached", false},
-	"FailedCreatePodSandBox": {"the pod cannot be set up", false},
-	"FailedScheduling":       {"waiting for a node", false},
-	"TriggeredScaleUp":       {"waiting for a new node", false},
-	"NotTriggerScaleUp":      {"no new node comes", false},
-	"Pulling":                {"the image takes its time", true},
-	"SuccessfulAttachVolume": {"waiting for the volumes", true},
+	"FailedMount":            {"a volume cannot be mounted", ForVolume, false},
+	"FailedAttachVolume":     {"a volume cannot be attached", ForVolume, false},
+	"FailedCreatePodSandBox": {"the pod cannot be set up", ForContainer, false},
+	"FailedScheduling":       {"waiting for a node", ForNode, false},
+	"TriggeredScaleUp":       {"waiting for a new node", ForNode, false},
+	"NotTriggerScaleUp":      {"no new node comes", ForNode, false},
+	"Pulling":                {"the image takes its time", ForImage, true},
+	"SuccessfulAttachVolume": {"waiting for the volumes", ForVolume, true},
 }
 
 // slow is how long what comes with every pod has to last to be worth a line.
 const slow = 10 * time.Second
 
 // fromEvents is what the latest event about a pod says of why it waits.
-func (v *view) fromEvents(pod *corev1.Pod) string {
+func (v *view) fromEvents(pod *corev1.Pod) (text, waitsFor string) {
 	var latest *corev1.Event
 	for _, e := range v.Events {
 		if e.InvolvedObject.Name != pod.Name || e.InvolvedObject.UID != "" && e.InvolvedObject.UID != pod.UID {
@@ -105,13 +129,13 @@ func (v *view) fromEvents(pod *corev1.Pod) string {
 		}
 	}
 	if latest == nil {
-		return ""
+		return "", ""
 	}
 	about, known := told[latest.Reason]
 	if !known || about.lasts && v.Now.Sub(when(latest)) < slow {
-		return ""
+		return "", ""
 	}
-	return about.text + ": " + oneLine(latest.Message)
+	return about.text + ": " + oneLine(latest.Message), about.waitsFor
 }
 
 func when(e *corev1.Event) time.Time {
