@@ -41,7 +41,7 @@ lint: ## Check format, vet and staticcheck
 
 .PHONY: update-golden
 update-golden: ## Write the expected results of the golden tests and the generated documents anew
-	go test $$(git grep -l 'flag.Bool("update"' -- '*_test.go' | xargs dirname | sed 's|^|./|' | sort -u) -run 'Golden|Matrix|Generated' -update
+	go test $$(git grep -l 'flag.Bool("update"' -- '*_test.go' | xargs dirname | sed 's|^|./|' | sort -u) -run 'Golden|Matrix|Generated|Documentation' -update
 
 .PHONY: tidy
 tidy: ## Tidy go.mod

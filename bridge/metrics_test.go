@@ -1,13 +1,23 @@
 package bridge
 
 import (
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/drone-tekton/drone-runner-tekton/bridge/dronetest"
+	"github.com/drone-tekton/drone-runner-tekton/bridge/rpc"
 )
+
+var update = flag.Bool("update", false, "write docs/metrics.md")
 
 // TestStepsWaiting counts a step by what it waits for, as long as it does.
 func TestStepsWaiting(t *testing.T) {
@@ -50,3 +60,63 @@ func value(t *testing.T, g prometheus.Gatherer, name, label string) float64 {
 	}
 	return 0
 }
+
+// TestDocumentation holds docs/metrics.md against the metrics that a runner registers.
+func TestDocumentation(t *testing.T) {
+	const file = "../docs/metrics.md"
+	var seen described
+	w := newWorld(t, nil)
+	rpc.NewMetrics(&seen)
+	if _, err := New(w.options, w.cluster.clients(func(string, bool) error { return nil }), nil, w.cluster.streams, &seen); err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(seen)
+	want := "# Metrics of the runner\n\n" +
+		"`drone-runner-tekton daemon` serves them at `/metrics`, beside those of Go and of the process. This page is made from the code.\n" +
+		"What to watch is in [operating.md](operating.md).\n\n" +
+		"| metric | labels | meaning |\n|---|---|---|\n" + strings.Join(seen, "")
+	if *update {
+		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	have, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(have)); diff != "" {
+		t.Errorf("%s is not up to date; run go test ./bridge -run Documentation -update (-want +got)\n%s", file, diff)
+	}
+}
+
+// described are the registered metrics, each as a row of a table.
+type described []string
+
+var description = regexp.MustCompile(`fqName: "(.*?)", help: "(.*)", .*variableLabels: \{(.*?)\}`)
+
+// Register implements prometheus.Registerer.
+func (d *described) Register(c prometheus.Collector) error {
+	descs := make(chan *prometheus.Desc, 10)
+	c.Describe(descs)
+	close(descs)
+	for desc := range descs {
+		m := description.FindStringSubmatch(desc.String())
+		if m == nil {
+			return fmt.Errorf("cannot read %s", desc)
+		}
+		*d = append(*d, fmt.Sprintf("| `%s` | %s | %s |\n", m[1], m[3], m[2]))
+	}
+	return nil
+}
+
+// MustRegister implements prometheus.Registerer.
+func (d *described) MustRegister(all ...prometheus.Collector) {
+	for _, c := range all {
+		if err := d.Register(c); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// Unregister implements prometheus.Registerer.
+func (d *described) Unregister(prometheus.Collector) bool { return false }
