@@ -1,7 +1,6 @@
 package translate
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -11,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+
+	"github.com/drone-tekton/drone-runner-tekton/workspace"
 )
 
 // detached is a service or a detached step. It runs in a Pod beside the run, one for the whole pipeline, so that what one
@@ -43,7 +44,7 @@ func (l *lowering) findDetached(mounts map[*Step][]mount) {
 		}
 		m := mounts[s]
 		if !worksOnFiles(s) {
-			m = nil
+			m = slices.Clone(l.volumes.given)
 		}
 		d := &detached{hostname: hosts.unique(s.Name), start: starts.unique("start " + s.ID)}
 		d.unit = &unit{step: s, name: s.ID, env: l.environmentOf(s, false), mounts: m}
@@ -173,7 +174,7 @@ func (l *lowering) pod(d *detached) *corev1.Pod {
 		})
 	}
 	pod.Spec.Containers = []corev1.Container{container}
-	if len(d.unit.mounts) > 0 || d.gated() {
+	if len(ownVolumes(d.unit.mounts)) > 0 || d.gated() {
 		l.keepNearTasks(pod)
 	}
 	if d.gated() {
@@ -217,30 +218,60 @@ func addPodVolume(pod *corev1.Pod, volume corev1.Volume) {
 	}
 }
 
-// warnOfLocalhost tells of steps that look for a service where it is not. Drone documents that services of kubernetes
-// pipelines are at localhost, which holds only where all is one pod.
-func (l *lowering) warnOfLocalhost() {
-	if len(l.pods) == 0 || l.podsAreSidecars() || !l.plan.Pipeline.IsKubernetes() {
+// chooseForLocalhost puts a pipeline that looks for a service at localhost into one pod, where that is wished for.
+func (l *lowering) chooseForLocalhost() {
+	if !l.options.LocalhostPod || l.options.Workspace.Layout == workspace.Pod || len(l.localhosts()) == 0 {
 		return
 	}
-	name := l.pods[0].hostname
-	for _, u := range l.units {
-		for i, c := range u.step.Spec.Commands {
+	l.options.Workspace.Layout = workspace.Pod
+	l.diags.Infof(l.plan.Pipeline.At(""), CodeLocalhost,
+		"the pipeline %s gets the layout pod, because a step of it mentions localhost", l.plan.Pipeline.DisplayName())
+}
+
+// warnOfLocalhost tells of steps that look for a service where it is not.
+func (l *lowering) warnOfLocalhost() {
+	if l.podsAreSidecars() {
+		return
+	}
+	for _, m := range l.localhosts() {
+		l.localhost(m.step, m.path, l.pods[0].hostname)
+	}
+}
+
+// mention is a place in a step.
+type mention struct {
+	step *Step
+	path string
+}
+
+// localhosts are where steps look for a service at localhost. Drone documents that services of kubernetes pipelines are
+// there, which holds only where all is one pod.
+func (l *lowering) localhosts() []mention {
+	if len(l.pods) == 0 || !l.plan.Pipeline.IsKubernetes() {
+		return nil
+	}
+	var found []mention
+	for _, s := range l.plan.Steps {
+		if s.Detached {
+			continue
+		}
+		for i, c := range s.Spec.Commands {
 			if mentionsLocalhost(c) {
-				l.localhost(u.step, fmt.Sprintf("commands.%d", i), name)
+				found = append(found, mention{s, at("commands", i)})
 			}
 		}
-		for key, v := range u.step.Spec.Environment {
+		for key, v := range s.Spec.Environment {
 			if v != nil && mentionsLocalhost(v.Value) {
-				l.localhost(u.step, "environment."+key, name)
+				found = append(found, mention{s, at("environment", key)})
 			}
 		}
-		for key, v := range u.step.Spec.Settings {
+		for key, v := range s.Spec.Settings {
 			if v != nil && mentionsLocalhost(encodeSetting(v.Value)) {
-				l.localhost(u.step, "settings."+key, name)
+				found = append(found, mention{s, at("settings", key)})
 			}
 		}
 	}
+	return found
 }
 
 func mentionsLocalhost(text string) bool {

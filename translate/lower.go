@@ -82,7 +82,7 @@ func lower(p *Plan, o Options, diags *diag.List) *Bundle {
 			true:  p.commonVariables(o, true),
 		},
 		fixed:   map[bool]map[string]string{false: p.fixedVariables(false), true: p.fixedVariables(true)},
-		volumes: newVolumes(p.Pipeline),
+		volumes: newVolumes(p.Pipeline, o),
 		secrets: &secretKeys{secret: o.SecretName, keys: map[string]string{}},
 		name:    runName(p.Facts, p.Pipeline, o),
 	}
@@ -93,6 +93,7 @@ func lower(p *Plan, o Options, diags *diag.List) *Bundle {
 	}
 	l.findDetached(mounts)
 	l.passed = l.passedBy()
+	l.chooseForLocalhost()
 	l.placeFiles(mounts)
 	if l.storage.decision.Layout == workspace.Pod {
 		l.groupAll(mounts)

@@ -1,12 +1,14 @@
 package translate
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/drone-tekton/drone-runner-tekton/translate/diag"
 	"github.com/drone-tekton/drone-runner-tekton/translate/drone"
 	"github.com/drone-tekton/drone-runner-tekton/workspace"
 )
@@ -32,9 +34,10 @@ func (m mount) key() string { return m.volume + "\x00" + m.path + "\x00" + m.sub
 type volumes struct {
 	byName map[string]*drone.Volume
 	ids    map[string]string
+	given  []mount // those of whoever runs the pipeline
 }
 
-func newVolumes(p *drone.Pipeline) *volumes {
+func newVolumes(p *drone.Pipeline, o Options) *volumes {
 	v := &volumes{byName: map[string]*drone.Volume{}, ids: map[string]string{}}
 	unique := newNames(maxTaskName, sourceVolume)
 	for _, d := range p.Volumes {
@@ -43,6 +46,12 @@ func newVolumes(p *drone.Pipeline) *volumes {
 		}
 		v.byName[d.Name] = d
 		v.ids[d.Name] = unique.unique("volume " + d.Name)
+	}
+	for _, m := range o.Mounts {
+		v.given = append(v.given, mount{
+			volume: unique.unique("given " + m.Volume.Name), path: path.Join("/", m.Path), sub: insidePath(m.SubPath),
+			existing: givenSource(m.Volume), readOnly: m.ReadOnly || m.Volume.Claim != nil && m.Volume.Claim.ReadOnly,
+		})
 	}
 	return v
 }
@@ -73,6 +82,18 @@ func existingSource(v *drone.Volume) *corev1.VolumeSource {
 	}
 }
 
+// givenSource is the source of a volume of whoever runs the pipeline. A temp volume is one of the pod.
+func givenSource(v *drone.Volume) *corev1.VolumeSource {
+	if !isTemp(v) {
+		return existingSource(v)
+	}
+	empty := emptyDir(v.Temp.Medium == "memory", int64(v.Temp.SizeLimit))
+	return &corev1.VolumeSource{EmptyDir: empty}
+}
+
+// insidePath is a path inside a volume, which does not lead out of it.
+func insidePath(p string) string { return strings.TrimPrefix(path.Join("/", p), "/") }
+
 // fileMode leaves a mode that is not given, or 0, to Kubernetes. Drone's kubernetes runner passes the 0 on, which gives
 // files that nobody can read.
 func fileMode(mode *int32) *int32 {
@@ -93,7 +114,7 @@ func (l *lowering) mountsOf(s *Step) []mount {
 		if v == nil { // Drone leaves the mount out; the check of the file has told.
 			continue
 		}
-		out := mount{volume: l.volumes.ids[m.Name], path: path.Join("/", m.Path), sub: strings.TrimPrefix(path.Join("/", m.SubPath), "/")}
+		out := mount{volume: l.volumes.ids[m.Name], path: path.Join("/", m.Path), sub: insidePath(m.SubPath)}
 		if !isTemp(v) {
 			out.existing = existingSource(v)
 			if out.existing == nil {
@@ -109,7 +130,43 @@ func (l *lowering) mountsOf(s *Step) []mount {
 		}
 		mounts = append(mounts, out)
 	}
+	return l.addGiven(s, mounts)
+}
+
+// addGiven adds the volumes of whoever runs the pipeline. What the step mounts at their places gives way, but for the
+// source, without which there would be nothing to run.
+func (l *lowering) addGiven(s *Step, mounts []mount) []mount {
+	for _, m := range l.volumes.given {
+		at := slices.IndexFunc(mounts, func(o mount) bool { return o.path == m.path })
+		switch {
+		case at >= 0 && mounts[at].volume == sourceVolume:
+			l.diags.Add(diag.Diagnostic{
+				Severity: diag.Error, Code: CodeVolume, Position: l.plan.Pipeline.At("workspace"),
+				Message: fmt.Sprintf("the workspace is at %s, where the runner mounts a volume of its own", m.path),
+				Hint:    "choose another workspace.path",
+			})
+			return mounts
+		case at >= 0:
+			l.diags.Add(diag.Diagnostic{
+				Severity: diag.Warning, Code: CodeVolume, Position: s.Spec.At(l.mountAt(s, m.path)),
+				Message: fmt.Sprintf("step %q does not get its volume at %s, where the runner mounts one of its own", s.Name, m.path),
+				Hint:    "choose another path",
+			})
+			mounts = slices.Delete(mounts, at, at+1)
+		}
+		mounts = append(mounts, m)
+	}
 	return mounts
+}
+
+// mountAt is the place in the file of the last mount at a path.
+func (l *lowering) mountAt(s *Step, target string) string {
+	for i, m := range slices.Backward(s.Spec.Volumes) {
+		if m != nil && path.Join("/", m.Path) == target && l.volumes.byName[m.Name] != nil {
+			return at("volumes", i)
+		}
+	}
+	return "volumes"
 }
 
 // mountsKey is equal for steps with equal mounts.

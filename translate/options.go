@@ -41,6 +41,10 @@ type Options struct {
 	Timeout time.Duration
 	// Workspace says where files live.
 	Workspace workspace.Options
+	// Mounts are volumes that every step gets, services and detached steps too, whatever the pipeline says.
+	Mounts []Mount
+	// LocalhostPod chooses the layout pod for pipelines of type kubernetes whose steps look for a service at localhost.
+	LocalhostPod bool
 	// Cluster is what is known of the cluster that the run is for; nil is nothing.
 	Cluster *workspace.Cluster
 	// Requests and Limits of steps that name none. A request of the pipeline wins over the default, one of the step over
@@ -57,6 +61,15 @@ type Options struct {
 	// Server reports that a Drone server stands behind the run: what is its work needs no mention, and what only a runner
 	// can do is done.
 	Server bool
+}
+
+// Mount is a volume of whoever runs pipelines, in every step. The pipeline can neither name the volume nor take its place.
+type Mount struct {
+	// Volume is declared as in a pipeline. A temp volume is one of each pod, on its disk or in memory: unlike one that a
+	// pipeline declares, steps with pods of their own do not share it.
+	Volume        *drone.Volume
+	Path, SubPath string
+	ReadOnly      bool
 }
 
 func (o Options) withDefaults() Options {

@@ -70,19 +70,25 @@ func (s storage) volume(m mount) (corev1.Volume, bool) {
 	}
 	place := s.decision.Places[m.volume]
 	if place.Claim == "" {
-		source := &corev1.EmptyDirVolumeSource{}
-		if place.Memory {
-			source.Medium = corev1.StorageMediumMemory
-			if place.SizeLimit > 0 {
-				source.SizeLimit = resource.NewQuantity(place.SizeLimit, resource.BinarySI)
-			}
-		}
-		return corev1.Volume{Name: m.volume, VolumeSource: corev1.VolumeSource{EmptyDir: source}}, true
+		source := corev1.VolumeSource{EmptyDir: emptyDir(place.Memory, place.SizeLimit)}
+		return corev1.Volume{Name: m.volume, VolumeSource: source}, true
 	}
 	if s.decision.AsVolume {
 		return s.claimVolume(s.claim(place.Claim)), true
 	}
 	return corev1.Volume{}, false
+}
+
+// emptyDir is a folder of the pod. A limit, in bytes, counts only in memory.
+func emptyDir(memory bool, limit int64) *corev1.EmptyDirVolumeSource {
+	source := &corev1.EmptyDirVolumeSource{}
+	if memory {
+		source.Medium = corev1.StorageMediumMemory
+		if limit > 0 {
+			source.SizeLimit = resource.NewQuantity(limit, resource.BinarySI)
+		}
+	}
+	return source
 }
 
 // claimVolume mounts a claim by its name, past Tekton's workspaces.
