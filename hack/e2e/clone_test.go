@@ -11,6 +11,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/drone-tekton/drone-runner-tekton/hack/e2e/cluster"
+	"github.com/drone-tekton/drone-runner-tekton/hack/e2e/expect"
 )
 
 // repository is a git repository that pods can clone from over HTTP, with a log-in.
@@ -59,7 +62,7 @@ func serveRepository(t *testing.T) *repository {
 
 	backend := strings.TrimSpace(git("--exec-path")) + "/git-http-backend"
 	handler := &cgi.Handler{Path: backend, Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_GLOBAL=/dev/null"}}
-	listener := listen(t)
+	listener := cluster.Listen(t)
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		user, password, _ := request.BasicAuth()
 		if user != r.user || password != r.password {
@@ -131,28 +134,28 @@ func TestClone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := newPipeline(t, kube.namespace(t))
+			p := newPipeline(t, kube.Namespace(t))
 			p.given([]map[string]any{r.netrc()})
 			flags := append([]string{"--remote=" + r.url, "--netrc-secret=netrc"}, c.flags...)
-			p.check(p.start(surrounded([]byte(cloneYAML)), flags...), expectation{
-				Result: success,
-				Steps: map[string]stepExpectation{
-					"clone":      {Outcome: success},
-					"look":       {Outcome: success, Lines: c.lines, Lacks: []string{r.password}},
-					"on failure": {Outcome: skipped},
+			p.check(p.start(cluster.Surrounded([]byte(cloneYAML)), flags...), expect.Stage{
+				Result: expect.Success,
+				Steps: map[string]expect.Step{
+					"clone":      {Outcome: expect.Success},
+					"look":       {Outcome: expect.Success, Lines: c.lines, Lacks: []string{r.password}},
+					"on failure": {Outcome: expect.Skipped},
 				},
 			})
 		})
 	}
 	t.Run("refused", func(t *testing.T) {
 		t.Parallel()
-		p := newPipeline(t, kube.namespace(t))
-		p.check(p.start(surrounded([]byte(cloneYAML)), "--remote="+r.url), expectation{
-			Result: failure,
-			Steps: map[string]stepExpectation{
-				"clone":      {Outcome: failure, Exit: anyCode},
-				"look":       {Outcome: skipped},
-				"on failure": {Outcome: success, Lines: []string{"clone"}},
+		p := newPipeline(t, kube.Namespace(t))
+		p.check(p.start(cluster.Surrounded([]byte(cloneYAML)), "--remote="+r.url), expect.Stage{
+			Result: expect.Failure,
+			Steps: map[string]expect.Step{
+				"clone":      {Outcome: expect.Failure, Exit: expect.AnyCode},
+				"look":       {Outcome: expect.Skipped},
+				"on failure": {Outcome: expect.Success, Lines: []string{"clone"}},
 			},
 		})
 	})

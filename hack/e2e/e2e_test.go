@@ -4,7 +4,6 @@ package e2e
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -12,51 +11,24 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
-)
 
-// runTimeout is how long a pipeline may take on a slow cluster. None of them works for more than some seconds.
-const runTimeout = 5 * time.Minute
+	"github.com/drone-tekton/drone-runner-tekton/hack/e2e/cluster"
+	"github.com/drone-tekton/drone-runner-tekton/hack/e2e/expect"
+)
 
 // The cluster and the program under test, which TestMain sets. PROGRAM names one that is built already.
 var (
-	kube   *cluster
+	kube   *cluster.Cluster
 	binary string
 )
-
-// surroundings are what differs from cluster to cluster: images and a storage class, by the names that the pipelines
-// and expectations use, with the environment variables that replace them.
-var surroundings = map[string]string{
-	"busybox:1.36":              "BUSYBOX_IMAGE",
-	"test/busybox-nonroot:1.36": "NONROOT_IMAGE",
-	"test/plugin:1":             "PLUGIN_IMAGE",
-	"drone/git:latest":          "CLONE_IMAGE",
-	"class-for-many-nodes":      "SHARED_STORAGE_CLASS",
-}
-
-func surrounded(text []byte) []byte {
-	var pairs []string
-	for name, variable := range surroundings {
-		pairs = append(pairs, name, setting(variable, name))
-	}
-	return []byte(strings.NewReplacer(pairs...).Replace(string(text)))
-}
-
-// setting is an environment variable, or the default. The storage class has the local cluster's name by default.
-func setting(variable, otherwise string) string {
-	if variable == "SHARED_STORAGE_CLASS" {
-		otherwise = "shared"
-	}
-	return cmp.Or(os.Getenv(variable), otherwise)
-}
 
 func TestMain(m *testing.M) {
 	os.Exit(func() int {
 		var err error
-		if kube, err = connect(); err != nil {
+		if kube, err = cluster.Connect(); err != nil {
 			fmt.Fprintln(os.Stderr, "e2e:", err)
 			return 1
 		}
@@ -81,35 +53,18 @@ func TestMain(m *testing.M) {
 
 // TestPipelines runs each pipeline of testdata/e2e, in each layout that its expectation names.
 func TestPipelines(t *testing.T) {
-	files, err := filepath.Glob("../../testdata/e2e/*.expect.yml")
+	cases, err := expect.Cases("../../testdata/e2e", cluster.Surrounded)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		e, err := parseExpectation(surrounded(text))
-		if err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
-		base := strings.TrimSuffix(file, ".expect.yml")
-		sources, err := filepath.Glob(base + ".[^e]*")
-		if err != nil || len(sources) != 1 {
-			t.Fatalf("%s is the expectation of %d pipelines (%v), want one", file, len(sources), sources)
-		}
-		source, err := os.ReadFile(sources[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, layout := range e.Layouts {
-			t.Run(filepath.Base(base)+"/"+layout, func(t *testing.T) {
+	for _, c := range cases {
+		for _, layout := range c.Layouts {
+			t.Run(c.Name+"/"+layout, func(t *testing.T) {
 				t.Parallel()
-				p := newPipeline(t, kube.namespace(t))
-				p.file = "pipeline" + filepath.Ext(sources[0])
-				p.given(e.Given)
-				p.check(p.start(surrounded(source), append(e.Convert, "--layout="+layout)...), e)
+				p := newPipeline(t, kube.Namespace(t))
+				p.file = "pipeline" + filepath.Ext(c.File)
+				p.given(c.Given)
+				p.check(p.start(c.Source, append(c.Convert, "--layout="+layout)...), c.Stage)
 			})
 		}
 	}
@@ -125,7 +80,7 @@ type pipeline struct {
 func newPipeline(t *testing.T, namespace string) *pipeline {
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Log(kube.describe(context.Background(), namespace))
+			t.Log(kube.Describe(context.Background(), namespace))
 		}
 	})
 	return &pipeline{t: t, namespace: namespace, file: ".drone.yml"}
@@ -135,7 +90,7 @@ func newPipeline(t *testing.T, namespace string) *pipeline {
 func (p *pipeline) given(objects []map[string]any) {
 	p.t.Helper()
 	for _, o := range objects {
-		kube.create(p.t, p.namespace, &unstructured.Unstructured{Object: o})
+		kube.Create(p.t, p.namespace, &unstructured.Unstructured{Object: o})
 	}
 }
 
@@ -147,7 +102,7 @@ func (p *pipeline) convert(source []byte, flags ...string) []*unstructured.Unstr
 		p.t.Fatal(err)
 	}
 	args := append([]string{"convert", file, "--namespace=" + p.namespace, "--repo=octo/hello",
-		"--remote=http://git.invalid/octo/hello.git", "--clone-image=" + setting("CLONE_IMAGE", "drone/git:latest"),
+		"--remote=http://git.invalid/octo/hello.git", "--clone-image=" + cluster.Setting("CLONE_IMAGE", "drone/git:latest"),
 		"--volume-size=64Mi"}, flags...)
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(p.t.Context(), binary, args...)
@@ -170,7 +125,7 @@ func (p *pipeline) convert(source []byte, flags ...string) []*unstructured.Unstr
 func (p *pipeline) start(source []byte, flags ...string) (run string) {
 	p.t.Helper()
 	for _, o := range p.convert(source, flags...) {
-		created := kube.create(p.t, p.namespace, o)
+		created := kube.Create(p.t, p.namespace, o)
 		if created.GetKind() == "PipelineRun" {
 			run = created.GetName()
 		}
@@ -179,14 +134,14 @@ func (p *pipeline) start(source []byte, flags ...string) (run string) {
 }
 
 // check waits for the end of a run and compares it with what is expected.
-func (p *pipeline) check(run string, e expectation) {
+func (p *pipeline) check(run string, e expect.Stage) {
 	p.t.Helper()
-	kube.finished(p.t, p.namespace, run)
-	o, err := kube.observe(p.t.Context(), p.namespace, run)
+	kube.Finished(p.t, p.namespace, run)
+	o, err := kube.Observe(p.t.Context(), p.namespace, run)
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	for _, fault := range e.compare(o) {
+	for _, fault := range e.Compare(o) {
 		p.t.Error(fault)
 	}
 }

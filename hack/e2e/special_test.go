@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/drone-tekton/drone-runner-tekton/hack/e2e/cluster"
+	"github.com/drone-tekton/drone-runner-tekton/hack/e2e/expect"
 )
 
 // longPipeline has a command of more bytes than Linux takes in one argument, with every character that matters to a shell.
@@ -29,10 +32,10 @@ func longPipeline() (source []byte, lines int) {
 func TestLongScript(t *testing.T) {
 	t.Parallel()
 	source, lines := longPipeline()
-	p := newPipeline(t, kube.namespace(t))
-	p.check(p.start(surrounded(source), "--layout=pod"), expectation{
-		Result: success,
-		Steps: map[string]stepExpectation{"long": {Outcome: success, Lines: []string{
+	p := newPipeline(t, kube.Namespace(t))
+	p.check(p.start(cluster.Surrounded(source), "--layout=pod"), expect.Stage{
+		Result: expect.Success,
+		Steps: map[string]expect.Step{"long": {Outcome: expect.Success, Lines: []string{
 			fmt.Sprint(lines),
 			fmt.Sprintf("line %d: it's \"quoted\" $(params.x) $(HOME) `x` \\n grüße 世界 $(steps.a.results.b)", lines),
 			"0 arguments",
@@ -70,15 +73,15 @@ volumes:
 `
 
 // claimExpectation is what each run of claimYAML does, whatever runs beside it.
-func claimExpectation(build string) expectation {
+func claimExpectation(build string) expect.Stage {
 	log := "+ ls -A . /cache\n.:\n\n/cache:\n" +
 		"+ echo $DRONE_BUILD_NUMBER > file; echo cached $DRONE_BUILD_NUMBER > /cache/file\n"
-	return expectation{
-		Result: success,
-		Steps: map[string]stepExpectation{
-			"fresh":  {Outcome: success, Log: &log},
-			"server": {Outcome: detached},
-			"use":    {Outcome: success, After: []string{"fresh"}, Lines: []string{build, "cached " + build}},
+	return expect.Stage{
+		Result: expect.Success,
+		Steps: map[string]expect.Step{
+			"fresh":  {Outcome: expect.Success, Log: &log},
+			"server": {Outcome: expect.Detached},
+			"use":    {Outcome: expect.Success, After: []string{"fresh"}, Lines: []string{build, "cached " + build}},
 		},
 	}
 }
@@ -91,10 +94,10 @@ func TestManySteps(t *testing.T) {
 	for i := range 300 {
 		fmt.Fprintf(&b, "- name: step %d\n  image: busybox:1.36\n  commands:\n  - echo %d\n  - make target-%d\n", i, i, i)
 	}
-	p := newPipeline(t, kube.namespace(t))
+	p := newPipeline(t, kube.Namespace(t))
 	for _, layout := range []string{"steps", "chains"} {
 		for _, o := range p.convert([]byte(b.String()), "--layout="+layout) {
-			kube.create(t, p.namespace, o, metav1.DryRunAll)
+			kube.Create(t, p.namespace, o, metav1.DryRunAll)
 		}
 	}
 }
@@ -102,14 +105,14 @@ func TestManySteps(t *testing.T) {
 // Runs of one pipeline at the same time, in one namespace, have their own files and their own services.
 func TestRunsAtOnce(t *testing.T) {
 	t.Parallel()
-	p := newPipeline(t, kube.namespace(t))
+	p := newPipeline(t, kube.Namespace(t))
 	runs := map[string]string{}
 	for _, build := range []string{"1", "2"} {
-		runs[build] = p.start(surrounded([]byte(claimYAML)), "--build-number="+build)
+		runs[build] = p.start(cluster.Surrounded([]byte(claimYAML)), "--build-number="+build)
 	}
 	// Pipelines of one file are runs like any others.
 	other := strings.Replace(claimYAML, "name: default", "name: other", 1)
-	runs["3"] = p.start(surrounded([]byte(claimYAML+"---"+other)), "--build-number=3", "--pipeline=other")
+	runs["3"] = p.start(cluster.Surrounded([]byte(claimYAML+"---"+other)), "--build-number=3", "--pipeline=other")
 	for build, run := range runs {
 		p.check(run, claimExpectation(build))
 	}
@@ -118,25 +121,25 @@ func TestRunsAtOnce(t *testing.T) {
 // Runs on a claim that exists already have a folder each; nothing is left to a later run.
 func TestExistingClaim(t *testing.T) {
 	t.Parallel()
-	p := newPipeline(t, kube.namespace(t))
+	p := newPipeline(t, kube.Namespace(t))
 	p.given([]map[string]any{claimObject("files", "ReadWriteOnce", "")})
 	for _, build := range []string{"1", "2"} {
-		p.check(p.start(surrounded([]byte(claimYAML)), "--build-number="+build, "--claim=files"), claimExpectation(build))
+		p.check(p.start(cluster.Surrounded([]byte(claimYAML)), "--build-number="+build, "--claim=files"), claimExpectation(build))
 	}
 }
 
 // The same without anything beside the run, where the run's name is not known before.
 func TestExistingClaimUnnamed(t *testing.T) {
 	t.Parallel()
-	p := newPipeline(t, kube.namespace(t))
+	p := newPipeline(t, kube.Namespace(t))
 	p.given([]map[string]any{claimObject("files", "ReadWriteOnce", "")})
 	source := []byte(strings.Replace(claimYAML, "  detach: true\n  commands:\n  - cp file served\n  - httpd -f -p 8080 -h .\n",
 		"  commands:\n  - cp file served\n", 1))
 	source = []byte(strings.Replace(string(source), "until wget -q -O - http://server:8080/served; do sleep 1; done", "cat served", 1))
 	e := claimExpectation("1")
-	e.Steps["server"] = stepExpectation{Outcome: success, After: []string{"fresh"}}
+	e.Steps["server"] = expect.Step{Outcome: expect.Success, After: []string{"fresh"}}
 	for range 2 {
-		p.check(p.start(surrounded(source), "--build-number=1", "--claim=files"), e)
+		p.check(p.start(cluster.Surrounded(source), "--build-number=1", "--claim=files"), e)
 	}
 }
 
@@ -158,12 +161,12 @@ func TestSpread(t *testing.T) {
 	for _, claims := range []string{"shared", "per-volume"} {
 		t.Run(claims, func(t *testing.T) {
 			t.Parallel()
-			p := newPipeline(t, kube.namespace(t))
-			run := p.start(surrounded([]byte(claimYAML)), "--build-number=1", "--spread", "--claims="+claims,
-				"--storage-class="+setting("SHARED_STORAGE_CLASS", ""))
+			p := newPipeline(t, kube.Namespace(t))
+			run := p.start(cluster.Surrounded([]byte(claimYAML)), "--build-number=1", "--spread", "--claims="+claims,
+				"--storage-class="+cluster.Setting("SHARED_STORAGE_CLASS", ""))
 			p.check(run, claimExpectation("1"))
 			p.unbound(run)
-			list, err := kube.core.CoreV1().PersistentVolumeClaims(p.namespace).List(t.Context(), metav1.ListOptions{})
+			list, err := kube.Core.CoreV1().PersistentVolumeClaims(p.namespace).List(t.Context(), metav1.ListOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -177,7 +180,7 @@ func TestSpread(t *testing.T) {
 // unbound checks that no pod of a run has to be where another one is.
 func (p *pipeline) unbound(run string) {
 	p.t.Helper()
-	pods, err := kube.core.CoreV1().Pods(p.namespace).List(p.t.Context(), metav1.ListOptions{LabelSelector: "tekton.dev/pipelineRun=" + run})
+	pods, err := kube.Core.CoreV1().Pods(p.namespace).List(p.t.Context(), metav1.ListOptions{LabelSelector: "tekton.dev/pipelineRun=" + run})
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -196,7 +199,7 @@ func TestPullSecrets(t *testing.T) {
 	if registry == "" {
 		t.Fatal("PRIVATE_REGISTRY names no registry with a log-in; it and PRIVATE_REGISTRY_USER and _PASSWORD are needed")
 	}
-	p := newPipeline(t, kube.namespace(t))
+	p := newPipeline(t, kube.Namespace(t))
 	login := base64.StdEncoding.EncodeToString([]byte(user + ":" + password))
 	p.given([]map[string]any{{
 		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "dockerconfig"},
@@ -216,8 +219,8 @@ steps:
   settings: {a: b}
 `
 	log := "args [\"/plugin\"]\nPLUGIN_A=\"b\"\n"
-	p.check(p.start([]byte(source)), expectation{
-		Result: success,
-		Steps:  map[string]stepExpectation{"plugin": {Outcome: success, Log: &log}},
+	p.check(p.start([]byte(source)), expect.Stage{
+		Result: expect.Success,
+		Steps:  map[string]expect.Step{"plugin": {Outcome: expect.Success, Log: &log}},
 	})
 }

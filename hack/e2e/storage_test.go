@@ -20,6 +20,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/drone-tekton/drone-runner-tekton/hack/e2e/cluster"
+	"github.com/drone-tekton/drone-runner-tekton/hack/e2e/expect"
 )
 
 // fork is a pipeline whose branches each write a file that the join looks for.
@@ -33,25 +36,25 @@ func fork(branches int, command string) []byte {
 		fmt.Fprintf(&needs, "branch-%d, ", i)
 	}
 	fmt.Fprintf(&b, "- name: join\n  image: busybox:1.36\n  depends_on: [%s]\n  commands: [ls]\n", strings.TrimSuffix(needs.String(), ", "))
-	return surrounded([]byte(b.String()))
+	return cluster.Surrounded([]byte(b.String()))
 }
 
-func forkExpectation(branches int) expectation {
-	e := expectation{Result: success, Steps: map[string]stepExpectation{"first": {Outcome: success}}}
+func forkExpectation(branches int) expect.Stage {
+	e := expect.Stage{Result: expect.Success, Steps: map[string]expect.Step{"first": {Outcome: expect.Success}}}
 	files, names := []string{}, []string{}
 	for i := range branches {
 		name := fmt.Sprint("branch-", i)
-		e.Steps[name] = stepExpectation{Outcome: success, After: []string{"first"}, Lines: []string{"first"}}
+		e.Steps[name] = expect.Step{Outcome: expect.Success, After: []string{"first"}, Lines: []string{"first"}}
 		files, names = append(files, name), append(names, name)
 	}
-	e.Steps["join"] = stepExpectation{Outcome: success, After: names, Lines: append(files, "first")}
+	e.Steps["join"] = expect.Step{Outcome: expect.Success, After: names, Lines: append(files, "first")}
 	return e
 }
 
 // nodes are the nodes of a run's pods, by task.
 func (p *pipeline) nodes(run string) map[string]string {
 	p.t.Helper()
-	pods, err := kube.core.CoreV1().Pods(p.namespace).List(p.t.Context(), metav1.ListOptions{
+	pods, err := kube.Core.CoreV1().Pods(p.namespace).List(p.t.Context(), metav1.ListOptions{
 		LabelSelector: "tekton.dev/pipelineRun=" + run + ",tekton.dev/pipelineTask",
 	})
 	if err != nil {
@@ -73,7 +76,7 @@ func TestForkOnOneNode(t *testing.T) {
 	for _, layout := range []string{"steps", "chains"} {
 		t.Run(layout, func(t *testing.T) {
 			t.Parallel()
-			p := newPipeline(t, kube.namespace(t))
+			p := newPipeline(t, kube.Namespace(t))
 			run := p.start(fork(4, ""), "--layout="+layout)
 			p.check(run, forkExpectation(4))
 			if nodes := p.nodes(run); len(nodes) != 6 || len(distinct(nodes)) != 1 {
@@ -90,7 +93,7 @@ const meet = "  - touch here-$DRONE_STEP_NAME; until [ $(ls here-* | wc -l) -ge 
 // overHalf is more than half of the CPU of every node, where there are two at least.
 func overHalf(t *testing.T) string {
 	t.Helper()
-	list, err := kube.core.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
+	list, err := kube.Core.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,8 +109,8 @@ func overHalf(t *testing.T) string {
 
 // spreads runs four branches that meet, and checks that they were on two nodes.
 func spreads(t *testing.T, flags ...string) {
-	p := newPipeline(t, kube.namespace(t))
-	flags = append(flags, "--request-cpu="+overHalf(t), "--storage-class="+setting("SHARED_STORAGE_CLASS", ""))
+	p := newPipeline(t, kube.Namespace(t))
+	flags = append(flags, "--request-cpu="+overHalf(t), "--storage-class="+cluster.Setting("SHARED_STORAGE_CLASS", ""))
 	run := p.start(fork(4, meet), flags...)
 	e := forkExpectation(4)
 	join := e.Steps["join"]
@@ -131,8 +134,8 @@ func TestNoCoscheduling(t *testing.T) {
 // There, no affinity assistant keeps the tasks of a run together, and a Pod beside them waits for none.
 func TestDetachedStepWithoutCoscheduling(t *testing.T) {
 	featureFlag(t, "coschedule", "disabled")
-	p := newPipeline(t, kube.namespace(t))
-	out, told, status := p.command("run", surrounded([]byte(claimYAML)), "--build-number=1")
+	p := newPipeline(t, kube.Namespace(t))
+	out, told, status := p.command("run", cluster.Surrounded([]byte(claimYAML)), "--build-number=1")
 	if status != 0 || !strings.Contains(out, "cached 1") {
 		t.Errorf("it ends with %d:\n%s%s", status, out, told)
 	}
@@ -142,7 +145,7 @@ func TestDetachedStepWithoutCoscheduling(t *testing.T) {
 // featureFlag sets one of Tekton's for a test, which cannot be parallel to others.
 func featureFlag(t *testing.T, name, value string) {
 	t.Helper()
-	maps := kube.core.CoreV1().ConfigMaps(setting("TEKTON_NAMESPACE", "tekton-pipelines"))
+	maps := kube.Core.CoreV1().ConfigMaps(cluster.Setting("TEKTON_NAMESPACE", "tekton-pipelines"))
 	patch := func(ctx context.Context, value string) error {
 		_, err := maps.Patch(ctx, "feature-flags", types.MergePatchType, fmt.Appendf(nil, `{"data":{%q:%q}}`, name, value), metav1.PatchOptions{})
 		// The controller watches its settings, and does not tell when it has taken them over.
@@ -175,10 +178,10 @@ func (p *pipeline) command(verb string, source []byte, flags ...string) (stdout,
 			return "", "", -1
 		}
 		args = append(args, file, "--repo=octo/hello", "--branch=main", "--remote=http://git.invalid/octo/hello.git",
-			"--clone-image="+setting("CLONE_IMAGE", "drone/git:latest"), "--volume-size=64Mi")
+			"--clone-image="+cluster.Setting("CLONE_IMAGE", "drone/git:latest"), "--volume-size=64Mi")
 	}
 	var out, told strings.Builder
-	ctx, cancel := context.WithTimeout(p.t.Context(), runTimeout)
+	ctx, cancel := context.WithTimeout(p.t.Context(), cluster.RunTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary, append(args, flags...)...)
 	cmd.Stdout, cmd.Stderr = &out, &told
@@ -203,7 +206,7 @@ steps:
 // Without any storage class, one pod runs a pipeline; what needs a claim is refused at once, with the remedy.
 func TestNoStorageClass(t *testing.T) {
 	const isDefault = "storageclass.kubernetes.io/is-default-class"
-	list, err := kube.core.StorageV1().StorageClasses().List(t.Context(), metav1.ListOptions{})
+	list, err := kube.Core.StorageV1().StorageClasses().List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +215,7 @@ func TestNoStorageClass(t *testing.T) {
 			continue
 		}
 		mark := func(ctx context.Context, value string) error {
-			_, err := kube.core.StorageV1().StorageClasses().Patch(ctx, c.Name, types.MergePatchType,
+			_, err := kube.Core.StorageV1().StorageClasses().Patch(ctx, c.Name, types.MergePatchType,
 				fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, isDefault, value), metav1.PatchOptions{})
 			return err
 		}
@@ -225,8 +228,8 @@ func TestNoStorageClass(t *testing.T) {
 			t.Skipf("the default storage class cannot be changed: %v", err)
 		}
 	}
-	p := newPipeline(t, kube.namespace(t))
-	source := surrounded([]byte(serialYAML))
+	p := newPipeline(t, kube.Namespace(t))
+	source := cluster.Surrounded([]byte(serialYAML))
 	const remedy = "use the layout pod, which needs no claim"
 
 	if out, told, status := p.command("doctor", nil); status != 1 || !strings.Contains(out, remedy) {
@@ -284,18 +287,18 @@ func TestRestricted(t *testing.T) {
 	for _, layout := range []string{"steps", "chains", "pod"} {
 		t.Run(layout, func(t *testing.T) {
 			t.Parallel()
-			p := newPipeline(t, kube.namespace(t))
-			if _, err := kube.core.CoreV1().Namespaces().Patch(t.Context(), p.namespace, types.MergePatchType,
+			p := newPipeline(t, kube.Namespace(t))
+			if _, err := kube.Core.CoreV1().Namespaces().Patch(t.Context(), p.namespace, types.MergePatchType,
 				[]byte(`{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"restricted"}}}`), metav1.PatchOptions{}); err != nil {
 				t.Fatal(err)
 			}
-			p.check(p.start(surrounded([]byte(nonRootYAML)), "--restricted", "--layout="+layout), expectation{
-				Result: failure,
-				Steps: map[string]stepExpectation{
-					"write":      {Outcome: success, Lines: []string{"1000"}},
-					"server":     {Outcome: detached},
-					"read":       {Outcome: failure, Exit: 1, After: []string{"write"}, Lines: []string{"source", "cache"}},
-					"on failure": {Outcome: success, After: []string{"read"}, Lines: []string{"failed read"}},
+			p.check(p.start(cluster.Surrounded([]byte(nonRootYAML)), "--restricted", "--layout="+layout), expect.Stage{
+				Result: expect.Failure,
+				Steps: map[string]expect.Step{
+					"write":      {Outcome: expect.Success, Lines: []string{"1000"}},
+					"server":     {Outcome: expect.Detached},
+					"read":       {Outcome: expect.Failure, Exit: 1, After: []string{"write"}, Lines: []string{"source", "cache"}},
+					"on failure": {Outcome: expect.Success, After: []string{"read"}, Lines: []string{"failed read"}},
 				},
 			})
 		})
@@ -322,8 +325,8 @@ steps:
 // ends it, and nothing is left behind.
 func TestStepThatFitsNoNode(t *testing.T) {
 	t.Parallel()
-	p := newPipeline(t, kube.namespace(t))
-	out, told, status := p.command("run", surrounded([]byte(tooLargeYAML)), "--timeout=90s")
+	p := newPipeline(t, kube.Namespace(t))
+	out, told, status := p.command("run", cluster.Surrounded([]byte(tooLargeYAML)), "--timeout=90s")
 	if status != 1 {
 		t.Errorf("the run ends with %d", status)
 	}
@@ -343,7 +346,7 @@ func TestStepThatFitsNoNode(t *testing.T) {
 // remains are the objects of runs that are in the namespace.
 func (p *pipeline) remains() []string {
 	p.t.Helper()
-	ctx, core := p.t.Context(), kube.core.CoreV1()
+	ctx, core := p.t.Context(), kube.Core.CoreV1()
 	var left []string
 	add := func(kind string, names []string, err error) {
 		if err != nil {
@@ -353,7 +356,7 @@ func (p *pipeline) remains() []string {
 			left = append(left, kind+" "+n)
 		}
 	}
-	runs, err := kube.objects.Resource(pipelineRuns).Namespace(p.namespace).List(ctx, metav1.ListOptions{})
+	runs, err := kube.Objects.Resource(cluster.PipelineRuns).Namespace(p.namespace).List(ctx, metav1.ListOptions{})
 	if err == nil {
 		for _, o := range runs.Items {
 			left = append(left, "PipelineRun "+o.GetName())
@@ -368,7 +371,7 @@ func (p *pipeline) remains() []string {
 	add("Secret", namesOf(secrets.Items, func(o corev1.Secret) string { return o.Name }), err)
 	services, err := core.Services(p.namespace).List(ctx, metav1.ListOptions{})
 	add("Service", namesOf(services.Items, func(o corev1.Service) string { return o.Name }), err)
-	sets, err := kube.core.AppsV1().StatefulSets(p.namespace).List(ctx, metav1.ListOptions{})
+	sets, err := kube.Core.AppsV1().StatefulSets(p.namespace).List(ctx, metav1.ListOptions{})
 	if err == nil {
 		for _, o := range sets.Items {
 			left = append(left, "StatefulSet "+o.Name)

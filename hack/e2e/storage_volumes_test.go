@@ -12,10 +12,13 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/drone-tekton/drone-runner-tekton/hack/e2e/cluster"
+	"github.com/drone-tekton/drone-runner-tekton/hack/e2e/expect"
 )
 
 // tempVolumes is a pipeline with volumes that parallel steps write to and a last one reads.
-func tempVolumes(volumes int) ([]byte, expectation) {
+func tempVolumes(volumes int) ([]byte, expect.Stage) {
 	var b, mounts, declared strings.Builder
 	for i := range volumes {
 		fmt.Fprintf(&mounts, "{name: v%d, path: /v%d}, ", i, i)
@@ -30,16 +33,16 @@ func tempVolumes(volumes int) ([]byte, expectation) {
 	}
 	step("last", "x, y", "  - cat /v*/*; ls -A\n")
 	b.WriteString("volumes:\n" + declared.String())
-	e := expectation{Result: success, Steps: map[string]stepExpectation{
-		"first": {Outcome: success}, "x": {Outcome: success}, "y": {Outcome: success},
-		"last": {Outcome: success, After: []string{"x", "y"}},
+	e := expect.Stage{Result: expect.Success, Steps: map[string]expect.Step{
+		"first": {Outcome: expect.Success}, "x": {Outcome: expect.Success}, "y": {Outcome: expect.Success},
+		"last": {Outcome: expect.Success, After: []string{"x", "y"}},
 	}}
 	last := e.Steps["last"]
 	for range volumes {
 		last.Lines = append(last.Lines, "x", "y")
 	}
 	e.Steps["last"] = last
-	return surrounded([]byte(b.String())), e
+	return cluster.Surrounded([]byte(b.String())), e
 }
 
 // Any number of volumes share one claim, in parallel steps too: Tekton's default rejects a task with two claims.
@@ -48,7 +51,7 @@ func TestVolumesOfParallelSteps(t *testing.T) {
 		for _, layout := range []string{"steps", "chains", "pod"} {
 			t.Run(fmt.Sprint(volumes, "/", layout), func(t *testing.T) {
 				t.Parallel()
-				p := newPipeline(t, kube.namespace(t))
+				p := newPipeline(t, kube.Namespace(t))
 				source, e := tempVolumes(volumes)
 				p.check(p.start(source, "--layout="+layout), e)
 			})
@@ -58,7 +61,7 @@ func TestVolumesOfParallelSteps(t *testing.T) {
 
 // A volume in memory is in memory where one pod uses it, with its bound.
 func TestVolumeInMemory(t *testing.T) {
-	source := surrounded([]byte(`
+	source := cluster.Surrounded([]byte(`
 kind: pipeline
 type: kubernetes
 name: default
@@ -80,10 +83,10 @@ volumes:
 	for _, layout := range []string{"steps", "chains", "pod"} {
 		t.Run(layout, func(t *testing.T) {
 			t.Parallel()
-			p := newPipeline(t, kube.namespace(t))
-			p.check(p.start(source, "--trusted", "--layout="+layout), expectation{Result: success, Steps: map[string]stepExpectation{
-				"first": {Outcome: success},
-				"fast":  {Outcome: success, Lines: []string{"1", "8"}},
+			p := newPipeline(t, kube.Namespace(t))
+			p.check(p.start(source, "--trusted", "--layout="+layout), expect.Stage{Result: expect.Success, Steps: map[string]expect.Step{
+				"first": {Outcome: expect.Success},
+				"fast":  {Outcome: expect.Success, Lines: []string{"1", "8"}},
 			}})
 		})
 	}
@@ -93,8 +96,8 @@ volumes:
 // never runs without its files. The reason is told, and nothing is left behind.
 func TestClaimDeletedInTheMiddle(t *testing.T) {
 	t.Parallel()
-	p := newPipeline(t, kube.namespace(t))
-	source := surrounded([]byte(`
+	p := newPipeline(t, kube.Namespace(t))
+	source := cluster.Surrounded([]byte(`
 kind: pipeline
 type: docker
 name: default
@@ -110,11 +113,11 @@ steps:
 	deleted := make(chan error, 1)
 	go func() {
 		deleted <- wait.PollUntilContextTimeout(t.Context(), time.Second, time.Minute, true, func(ctx context.Context) (bool, error) {
-			pods, err := kube.core.CoreV1().Pods(p.namespace).List(ctx, metav1.ListOptions{LabelSelector: "tekton.dev/pipelineTask=first", FieldSelector: "status.phase=Running"})
+			pods, err := kube.Core.CoreV1().Pods(p.namespace).List(ctx, metav1.ListOptions{LabelSelector: "tekton.dev/pipelineTask=first", FieldSelector: "status.phase=Running"})
 			if err != nil || len(pods.Items) == 0 {
 				return false, err
 			}
-			return true, kube.core.CoreV1().PersistentVolumeClaims(p.namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
+			return true, kube.Core.CoreV1().PersistentVolumeClaims(p.namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
 		})
 	}()
 	out, told, status := p.command("run", source, "--timeout=90s")
@@ -144,8 +147,8 @@ steps:
 
 // After fifty runs there is nothing left of them.
 func TestNothingRemains(t *testing.T) {
-	p := newPipeline(t, kube.namespace(t))
-	source := surrounded([]byte(tinyYAML))
+	p := newPipeline(t, kube.Namespace(t))
+	source := cluster.Surrounded([]byte(tinyYAML))
 	layouts := make(chan string)
 	var group sync.WaitGroup
 	for range 4 {

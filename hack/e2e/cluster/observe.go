@@ -1,44 +1,28 @@
-//go:build e2e
-
-package e2e
+package cluster
 
 import (
 	"context"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+
+	"github.com/drone-tekton/drone-runner-tekton/hack/e2e/expect"
 )
 
-// observation is what a step did.
-type observation struct {
-	outcome    string
-	exit       int32
-	start, end time.Time // of one that ran to its end
-	log        string
-	runs       int // how often it ran
-}
-
-// observed is what a whole run did.
-type observed struct {
-	result string
-	steps  map[string]*observation
-}
-
-// observe reads a finished run as its user would: PipelineRun, TaskRuns, Pods and their logs. Steps are found by the
+// Observe reads a finished run as its user would: PipelineRun, TaskRuns, Pods and their logs. Steps are found by the
 // variable with Drone's name of the step, which helpers do not have.
-func (c *cluster) observe(ctx context.Context, namespace, name string) (*observed, error) {
-	object, err := c.objects.Resource(pipelineRuns).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+func (c *Cluster) Observe(ctx context.Context, namespace, name string) (*expect.Observed, error) {
+	object, err := c.Objects.Resource(PipelineRuns).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("reading the PipelineRun %s: %w", name, err)
 	}
-	run, err := decode[v1.PipelineRun](object)
+	run, err := Decode[v1.PipelineRun](object)
 	if err != nil {
 		return nil, err
 	}
@@ -46,39 +30,39 @@ func (c *cluster) observe(ctx context.Context, namespace, name string) (*observe
 	if err != nil {
 		return nil, err
 	}
-	o := &observed{result: failure, steps: map[string]*observation{}}
+	o := &expect.Observed{Result: expect.Failure, Steps: map[string]*expect.Observation{}}
 	if run.Status.GetCondition("Succeeded").IsTrue() {
-		o.result = success
+		o.Result = expect.Success
 	}
 	for _, pt := range slices.Concat(run.Spec.PipelineSpec.Tasks, run.Spec.PipelineSpec.Finally) {
 		if err := c.observeTask(ctx, o, pt, tasks[pt.Name]); err != nil {
 			return nil, err
 		}
 	}
-	pods, err := c.core.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{
+	pods, err := c.Core.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{
 		LabelSelector: "drone.io/detached=true,drone.io/run=" + run.Labels["drone.io/run"],
 	})
 	if err != nil {
 		return nil, fmt.Errorf("listing the pods of detached steps: %w", err)
 	}
 	for _, p := range pods.Items {
-		log, err := c.log(ctx, &p, p.Spec.Containers[0].Name)
+		log, err := c.Log(ctx, &p, p.Spec.Containers[0].Name)
 		if err != nil {
 			return nil, err
 		}
-		o.steps[p.Annotations["drone.io/step"]] = &observation{outcome: detached, log: log, runs: 1}
+		o.Steps[p.Annotations["drone.io/step"]] = &expect.Observation{Outcome: expect.Detached, Log: log, Runs: 1}
 	}
 	return o, nil
 }
 
-func (c *cluster) taskRunsOf(ctx context.Context, namespace, run string) (map[string]*v1.TaskRun, error) {
-	list, err := c.objects.Resource(taskRuns).Namespace(namespace).List(ctx, metav1.ListOptions{LabelSelector: "tekton.dev/pipelineRun=" + run})
+func (c *Cluster) taskRunsOf(ctx context.Context, namespace, run string) (map[string]*v1.TaskRun, error) {
+	list, err := c.Objects.Resource(TaskRuns).Namespace(namespace).List(ctx, metav1.ListOptions{LabelSelector: "tekton.dev/pipelineRun=" + run})
 	if err != nil {
 		return nil, fmt.Errorf("listing the TaskRuns of %s: %w", run, err)
 	}
 	byTask := map[string]*v1.TaskRun{}
 	for i := range list.Items {
-		tr, err := decode[v1.TaskRun](&list.Items[i])
+		tr, err := Decode[v1.TaskRun](&list.Items[i])
 		if err != nil {
 			return nil, err
 		}
@@ -88,11 +72,11 @@ func (c *cluster) taskRunsOf(ctx context.Context, namespace, run string) (map[st
 }
 
 // observeTask adds what the steps of one task did; tr is nil where the task was skipped.
-func (c *cluster) observeTask(ctx context.Context, o *observed, pt v1.PipelineTask, tr *v1.TaskRun) error {
+func (c *Cluster) observeTask(ctx context.Context, o *expect.Observed, pt v1.PipelineTask, tr *v1.TaskRun) error {
 	var pod *corev1.Pod
 	if tr != nil && tr.Status.PodName != "" {
 		var err error
-		pod, err = c.core.CoreV1().Pods(tr.Namespace).Get(ctx, tr.Status.PodName, metav1.GetOptions{})
+		pod, err = c.Core.CoreV1().Pods(tr.Namespace).Get(ctx, tr.Status.PodName, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err): // Tekton deletes a pod that could not start
 			pod = nil
@@ -106,36 +90,36 @@ func (c *cluster) observeTask(ctx context.Context, o *observed, pt v1.PipelineTa
 			continue
 		}
 		found := stepState(tr, step.Name)
-		if pod != nil && (found.outcome == success || found.outcome == failure) {
+		if pod != nil && (found.Outcome == expect.Success || found.Outcome == expect.Failure) {
 			var err error
-			if found.log, err = c.log(ctx, pod, "step-"+step.Name); err != nil {
+			if found.Log, err = c.Log(ctx, pod, "step-"+step.Name); err != nil {
 				return err
 			}
 		}
-		o.add(name, found)
+		add(o, name, found)
 	}
 	for _, sidecar := range pt.TaskSpec.Sidecars {
 		name, ok := stepName(sidecar.Env)
 		if !ok || pod == nil {
 			continue
 		}
-		log, err := c.log(ctx, pod, "sidecar-"+sidecar.Name)
+		log, err := c.Log(ctx, pod, "sidecar-"+sidecar.Name)
 		if err != nil {
 			return err
 		}
-		o.add(name, &observation{outcome: detached, log: log, runs: 1})
+		add(o, name, &expect.Observation{Outcome: expect.Detached, Log: log, Runs: 1})
 	}
 	return nil
 }
 
 // add joins the runs of one step: a step that has several places in a PipelineRun runs in one of them.
-func (o *observed) add(name string, found *observation) {
-	known := o.steps[name]
+func add(o *expect.Observed, name string, found *expect.Observation) {
+	known := o.Steps[name]
 	switch {
-	case known == nil || known.runs == 0:
-		o.steps[name] = found
-	case found.runs > 0:
-		known.runs++
+	case known == nil || known.Runs == 0:
+		o.Steps[name] = found
+	case found.Runs > 0:
+		known.Runs++
 	}
 }
 
@@ -149,36 +133,36 @@ func stepName(env []corev1.EnvVar) (string, bool) {
 	return "", false
 }
 
-func stepState(tr *v1.TaskRun, name string) *observation {
+func stepState(tr *v1.TaskRun, name string) *expect.Observation {
 	if tr == nil {
-		return &observation{outcome: skipped}
+		return &expect.Observation{Outcome: expect.Skipped}
 	}
 	i := slices.IndexFunc(tr.Status.Steps, func(s v1.StepState) bool { return s.Name == name })
 	if i < 0 || tr.Status.Steps[i].Terminated == nil {
 		if reason := tr.Status.GetCondition("Succeeded").GetReason(); reason == "TaskRunCancelled" || reason == "TaskRunTimeout" {
-			return &observation{outcome: killed, runs: 1}
+			return &expect.Observation{Outcome: expect.Killed, Runs: 1}
 		}
-		return &observation{outcome: broken, runs: 1}
+		return &expect.Observation{Outcome: expect.Broken, Runs: 1}
 	}
 	state := tr.Status.Steps[i]
 	end := state.Terminated
-	found := &observation{outcome: success, exit: end.ExitCode, start: end.StartedAt.Time, end: end.FinishedAt.Time, runs: 1}
+	found := &expect.Observation{Outcome: expect.Success, Exit: end.ExitCode, Start: end.StartedAt.Time, End: end.FinishedAt.Time, Runs: 1}
 	switch {
 	case state.TerminationReason == "Skipped":
-		return &observation{outcome: skipped}
+		return &expect.Observation{Outcome: expect.Skipped}
 	case state.TerminationReason == "TaskRunImagePullFailed":
-		return &observation{outcome: broken, runs: 1}
+		return &expect.Observation{Outcome: expect.Broken, Runs: 1}
 	case state.TerminationReason == "TaskRunCancelled" || state.TerminationReason == "TaskRunTimeout":
-		return &observation{outcome: killed, runs: 1}
+		return &expect.Observation{Outcome: expect.Killed, Runs: 1}
 	case end.ExitCode != 0:
-		found.outcome = failure
+		found.Outcome = expect.Failure
 	}
 	return found
 }
 
-// log is what a container wrote. Tekton ends a sidecar by giving its container another image; its log is then that of
+// Log is what a container wrote. Tekton ends a sidecar by giving its container another image; its log is then that of
 // the container before.
-func (c *cluster) log(ctx context.Context, pod *corev1.Pod, container string) (string, error) {
+func (c *Cluster) Log(ctx context.Context, pod *corev1.Pod, container string) (string, error) {
 	state := slices.IndexFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.Name == container })
 	if state < 0 {
 		return "", nil
@@ -187,7 +171,7 @@ func (c *cluster) log(ctx context.Context, pod *corev1.Pod, container string) (s
 	if status.ContainerID == "" && status.RestartCount == 0 {
 		return "", nil // it never ran
 	}
-	text, err := c.core.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{
+	text, err := c.Core.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{
 		Container: container, Previous: status.RestartCount > 0,
 	}).DoRaw(ctx)
 	if err != nil {

@@ -1,6 +1,4 @@
-//go:build e2e
-
-package e2e
+package cluster
 
 import (
 	"cmp"
@@ -15,8 +13,8 @@ import (
 	v1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 )
 
-// describe tells all that a namespace has to say about a failed test: conditions, states of containers, events and logs.
-func (c *cluster) describe(ctx context.Context, namespace string) string {
+// Describe tells all that a namespace has to say about a failed test: conditions, states of containers, events and logs.
+func (c *Cluster) Describe(ctx context.Context, namespace string) string {
 	var b strings.Builder
 	printf := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	complain := func(err error) {
@@ -24,11 +22,11 @@ func (c *cluster) describe(ctx context.Context, namespace string) string {
 			printf("  (%v)", err)
 		}
 	}
-	runs, err := c.objects.Resource(pipelineRuns).Namespace(namespace).List(ctx, metav1.ListOptions{})
+	runs, err := c.Objects.Resource(PipelineRuns).Namespace(namespace).List(ctx, metav1.ListOptions{})
 	complain(err)
 	if err == nil {
 		for i := range runs.Items {
-			run, err := decode[v1.PipelineRun](&runs.Items[i])
+			run, err := Decode[v1.PipelineRun](&runs.Items[i])
 			complain(err)
 			if err != nil {
 				continue
@@ -42,11 +40,11 @@ func (c *cluster) describe(ctx context.Context, namespace string) string {
 			}
 		}
 	}
-	tasks, err := c.objects.Resource(taskRuns).Namespace(namespace).List(ctx, metav1.ListOptions{})
+	tasks, err := c.Objects.Resource(TaskRuns).Namespace(namespace).List(ctx, metav1.ListOptions{})
 	complain(err)
 	if err == nil {
 		for i := range tasks.Items {
-			tr, err := decode[v1.TaskRun](&tasks.Items[i])
+			tr, err := Decode[v1.TaskRun](&tasks.Items[i])
 			complain(err)
 			if err != nil {
 				continue
@@ -57,7 +55,7 @@ func (c *cluster) describe(ctx context.Context, namespace string) string {
 			}
 		}
 	}
-	pods, err := c.core.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
+	pods, err := c.Core.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
 	complain(err)
 	if err == nil {
 		for _, p := range pods.Items {
@@ -66,7 +64,7 @@ func (c *cluster) describe(ctx context.Context, namespace string) string {
 				printf("  %s: %s", s.Name, containerState(s.State))
 			}
 			for _, container := range p.Spec.Containers {
-				log, err := c.log(ctx, &p, container.Name)
+				log, err := c.Log(ctx, &p, container.Name)
 				complain(err)
 				if log != "" {
 					printf("  log of %s:\n%s", container.Name, indent(shorten(log)))
@@ -74,7 +72,7 @@ func (c *cluster) describe(ctx context.Context, namespace string) string {
 			}
 		}
 	}
-	events, err := c.core.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{})
+	events, err := c.Core.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{})
 	complain(err)
 	if err == nil {
 		slices.SortStableFunc(events.Items, func(x, y corev1.Event) int {

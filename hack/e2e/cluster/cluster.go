@@ -1,6 +1,6 @@
-//go:build e2e
-
-package e2e
+// Package cluster is the cluster of the end-to-end tests: it makes namespaces and objects, waits for runs, tells what they
+// did and what is wrong with them.
+package cluster
 
 import (
 	"context"
@@ -29,19 +29,23 @@ import (
 	watchtools "k8s.io/client-go/tools/watch"
 )
 
+// The resources that runs consist of.
 var (
-	pipelineRuns = schema.GroupVersionResource{Group: "tekton.dev", Version: "v1", Resource: "pipelineruns"}
-	taskRuns     = schema.GroupVersionResource{Group: "tekton.dev", Version: "v1", Resource: "taskruns"}
+	PipelineRuns = schema.GroupVersionResource{Group: "tekton.dev", Version: "v1", Resource: "pipelineruns"}
+	TaskRuns     = schema.GroupVersionResource{Group: "tekton.dev", Version: "v1", Resource: "taskruns"}
 )
 
-// cluster is the one that KUBECONFIG names.
-type cluster struct {
-	objects dynamic.Interface
-	core    kubernetes.Interface
+// RunTimeout is how long a pipeline may take on a slow cluster. None of them works for more than some seconds.
+const RunTimeout = 5 * time.Minute
+
+// Cluster is the one that KUBECONFIG names.
+type Cluster struct {
+	Objects dynamic.Interface
+	Core    kubernetes.Interface
 	mapper  meta.RESTMapper
 }
 
-func connect() (*cluster, error) {
+func Connect() (*Cluster, error) {
 	file := os.Getenv("KUBECONFIG")
 	if file == "" {
 		return nil, errors.New("KUBECONFIG names no cluster: set it to one with Tekton, or let hack/e2e/run start the local one")
@@ -52,26 +56,26 @@ func connect() (*cluster, error) {
 		return nil, fmt.Errorf("reading KUBECONFIG %s: %w", file, err)
 	}
 	config.QPS, config.Burst = 50, 100
-	c := &cluster{}
-	if c.objects, err = dynamic.NewForConfig(config); err != nil {
+	c := &Cluster{}
+	if c.Objects, err = dynamic.NewForConfig(config); err != nil {
 		return nil, err
 	}
 	core, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := core.Discovery().ServerResourcesForGroupVersion(pipelineRuns.GroupVersion().String()); err != nil {
+	if _, err := core.Discovery().ServerResourcesForGroupVersion(PipelineRuns.GroupVersion().String()); err != nil {
 		return nil, fmt.Errorf("the cluster of KUBECONFIG %s has no Tekton Pipelines: %w", file, err)
 	}
-	c.core = core
+	c.Core = core
 	c.mapper = restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(core.Discovery()))
 	return c, nil
 }
 
-// namespace makes a namespace for a test, and deletes it after. KEEP=1 leaves it.
-func (c *cluster) namespace(t *testing.T) string {
+// Namespace makes a namespace for a test, and deletes it after. KEEP=1 leaves it.
+func (c *Cluster) Namespace(t *testing.T) string {
 	t.Helper()
-	ns, err := c.core.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{
+	ns, err := c.Core.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "drone-e2e-"},
 	}, metav1.CreateOptions{})
 	if err != nil {
@@ -82,17 +86,17 @@ func (c *cluster) namespace(t *testing.T) string {
 			t.Logf("namespace %s is kept", ns.Name)
 			return
 		}
-		if err := c.core.CoreV1().Namespaces().Delete(context.Background(), ns.Name, metav1.DeleteOptions{}); err != nil {
+		if err := c.Core.CoreV1().Namespaces().Delete(context.Background(), ns.Name, metav1.DeleteOptions{}); err != nil {
 			t.Errorf("deleting the namespace %s: %v", ns.Name, err)
 		}
 	})
 	// Pods are refused before the namespace has its service account.
 	lw := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			return c.core.CoreV1().ServiceAccounts(ns.Name).List(ctx, o)
+			return c.Core.CoreV1().ServiceAccounts(ns.Name).List(ctx, o)
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return c.core.CoreV1().ServiceAccounts(ns.Name).Watch(ctx, o)
+			return c.Core.CoreV1().ServiceAccounts(ns.Name).Watch(ctx, o)
 		},
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -107,9 +111,9 @@ func (c *cluster) namespace(t *testing.T) string {
 	return ns.Name
 }
 
-// create puts an object into a namespace, as kubectl create does. With metav1.DryRunAll the server only says whether it
+// Create puts an object into a namespace, as kubectl create does. With metav1.DryRunAll the server only says whether it
 // would take it.
-func (c *cluster) create(t *testing.T, namespace string, o *unstructured.Unstructured, dryRun ...string) *unstructured.Unstructured {
+func (c *Cluster) Create(t *testing.T, namespace string, o *unstructured.Unstructured, dryRun ...string) *unstructured.Unstructured {
 	t.Helper()
 	kind := o.GroupVersionKind()
 	mapping, err := c.mapper.RESTMapping(kind.GroupKind(), kind.Version)
@@ -117,7 +121,7 @@ func (c *cluster) create(t *testing.T, namespace string, o *unstructured.Unstruc
 		t.Fatalf("finding the resource of %s: %v", kind, err)
 	}
 	for tries := 1; ; tries++ {
-		created, err := c.objects.Resource(mapping.Resource).Namespace(namespace).Create(t.Context(), o, metav1.CreateOptions{DryRun: dryRun})
+		created, err := c.Objects.Resource(mapping.Resource).Namespace(namespace).Create(t.Context(), o, metav1.CreateOptions{DryRun: dryRun})
 		if apierrors.IsTooManyRequests(err) {
 			continue // the client has waited as long as the server asked
 		}
@@ -131,18 +135,18 @@ func (c *cluster) create(t *testing.T, namespace string, o *unstructured.Unstruc
 	}
 }
 
-// finished waits until a PipelineRun has ended.
-func (c *cluster) finished(t *testing.T, namespace, name string) {
+// Finished waits until a PipelineRun has ended.
+func (c *Cluster) Finished(t *testing.T, namespace, name string) {
 	t.Helper()
 	only := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()}
-	c.until(t, "the PipelineRun "+name+" has ended", pipelineRuns, namespace, only, func(status string) bool { return status != "Unknown" })
+	c.Until(t, "the PipelineRun "+name+" has ended", PipelineRuns, namespace, only, func(status string) bool { return status != "Unknown" })
 }
 
-// until waits until the condition Succeeded of a PipelineRun or TaskRun, the one that is selected, has a status as wanted.
-func (c *cluster) until(t *testing.T, what string, kind schema.GroupVersionResource, namespace string, only metav1.ListOptions,
+// Until waits until the condition Succeeded of a PipelineRun or TaskRun, the one that is selected, has a status as wanted.
+func (c *Cluster) Until(t *testing.T, what string, kind schema.GroupVersionResource, namespace string, only metav1.ListOptions,
 	wanted func(status string) bool) {
 	t.Helper()
-	resource := c.objects.Resource(kind).Namespace(namespace)
+	resource := c.Objects.Resource(kind).Namespace(namespace)
 	selected := func(o metav1.ListOptions) metav1.ListOptions {
 		o.FieldSelector, o.LabelSelector = only.FieldSelector, only.LabelSelector
 		return o
@@ -155,7 +159,7 @@ func (c *cluster) until(t *testing.T, what string, kind schema.GroupVersionResou
 			return resource.Watch(ctx, selected(o))
 		},
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), runTimeout)
+	ctx, cancel := context.WithTimeout(t.Context(), RunTimeout)
 	defer cancel()
 	_, err := watchtools.UntilWithSync(ctx, lw, &unstructured.Unstructured{}, nil, func(e watch.Event) (bool, error) {
 		if e.Type == watch.Deleted {
@@ -174,12 +178,12 @@ func (c *cluster) until(t *testing.T, what string, kind schema.GroupVersionResou
 		return false, nil
 	})
 	if err != nil {
-		t.Fatalf("waiting for %v until %s: %v", runTimeout, what, err)
+		t.Fatalf("waiting for %v until %s: %v", RunTimeout, what, err)
 	}
 }
 
-// decode turns an object into its Go type.
-func decode[T any](o *unstructured.Unstructured) (*T, error) {
+// Decode turns an object into its Go type.
+func Decode[T any](o *unstructured.Unstructured) (*T, error) {
 	into := new(T)
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, into); err != nil {
 		return nil, fmt.Errorf("decoding %s %s: %w", o.GetKind(), o.GetName(), err)
