@@ -9,6 +9,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/drone-tekton/drone-runner-tekton/bridge/policy"
 	"github.com/drone-tekton/drone-runner-tekton/translate/drone"
 )
 
@@ -22,17 +23,17 @@ type Access struct {
 
 // check refuses a pipeline that asks for what is not its to choose. Drone's runner lets every repository name any
 // namespace that has no rule, and any service account; here that takes a trusted repository, a rule, or a policy.
-func (a Access) check(p *drone.Pipeline, repo *api.Repo, policy *Policy, namespace string) error {
-	if account := p.ServiceAccountName; account != "" && !repo.Trusted && !policy.sets(allowServiceAccount) {
+func (a Access) check(p *drone.Pipeline, repo *api.Repo, chosen *policy.Policy, namespace string) error {
+	if account := p.ServiceAccountName; account != "" && !repo.Trusted && !chosen.Allows(policy.ServiceAccount) {
 		return refuse("%s: service_account_name: the repository is not trusted, and no policy allows it to choose a service account;"+
 			" ask an administrator to trust it, or leave the key out", p.At("service_account_name"))
 	}
-	if node := p.NodeName; node != "" && !repo.Trusted && !policy.sets(allowNode) {
+	if node := p.NodeName; node != "" && !repo.Trusted && !chosen.Allows(policy.Node) {
 		return refuse("%s: node_name: the repository is not trusted, and no policy allows it to choose a node;"+
 			" use node_selector", p.At("node_name"))
 	}
 	wanted := p.Metadata.Namespace
-	if wanted == "" || wanted == namespace || policy != nil && policy.Metadata.Namespace != "" {
+	if wanted == "" || wanted == namespace || chosen != nil && chosen.Metadata.Namespace != "" {
 		return nil
 	}
 	at := p.At("metadata.namespace")
@@ -40,7 +41,7 @@ func (a Access) check(p *drone.Pipeline, repo *api.Repo, policy *Policy, namespa
 		if !matchesAny(globs, repo.Slug) {
 			return refuse("%s: pipeline of %s may not use the namespace %s, by the runner's rules", at, repo.Slug, wanted)
 		}
-	} else if !repo.Trusted && !policy.sets(allowNamespace) {
+	} else if !repo.Trusted && !chosen.Allows(policy.Namespace) {
 		return refuse("%s: the repository is not trusted, and no rule or policy allows it the namespace %s", at, wanted)
 	}
 	if len(a.Namespaces) > 0 && !slices.Contains(a.Namespaces, wanted) {

@@ -8,10 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/drone-tekton/drone-runner-tekton/bridge/policy"
 	"github.com/drone-tekton/drone-runner-tekton/bridge/rpc"
 	"github.com/drone-tekton/drone-runner-tekton/translate"
 	"github.com/drone-tekton/drone-runner-tekton/translate/diag"
@@ -38,7 +41,7 @@ type Compiler struct {
 	// Defaults are for pipelines that say nothing of their own.
 	Defaults Defaults
 	// Policies change what a stage gets, the first one that matches.
-	Policies []*Policy
+	Policies policy.Policies
 	// Cluster tells what clusters offer; nil leaves it unknown.
 	Cluster Cluster
 	// Secrets, Registries and Environment find what pipelines need from outside; each may be nil.
@@ -58,15 +61,15 @@ type Defaults struct {
 	NodeSelector map[string]string
 	Labels       map[string]string // below the pipeline's own
 	Annotations  map[string]string // below the pipeline's own
-	Resources    Requirements
+	Resources    policy.Requirements
 }
 
 func (d Defaults) apply(p *drone.Pipeline) {
 	if len(p.NodeSelector) == 0 {
 		p.NodeSelector = d.NodeSelector
 	}
-	p.Metadata.Labels = over(d.Labels, p.Metadata.Labels)
-	p.Metadata.Annotations = over(d.Annotations, p.Metadata.Annotations)
+	p.Metadata.Labels = policy.Over(d.Labels, p.Metadata.Labels)
+	p.Metadata.Annotations = policy.Over(d.Annotations, p.Metadata.Annotations)
 }
 
 // Work is a stage that can run.
@@ -104,18 +107,19 @@ func (c *Compiler) Stage(ctx context.Context, d *rpc.Details, stage *rpc.Stage, 
 	if d.Netrc != nil && d.Netrc.Password != "" {
 		o.Netrc = w.Name + "-netrc"
 	}
-	policy := match(c.Policies, facts)
-	if err := c.Access.check(pipeline, d.Repo, policy, o.Namespace); err != nil {
+	chosen := c.Policies.Find(facts)
+	if err := c.Access.check(pipeline, d.Repo, chosen, o.Namespace); err != nil {
 		return nil, err
 	}
+	w.Warnings = append(warnings, dropReserved(pipeline)...)
 	c.Defaults.apply(pipeline)
-	policy.apply(pipeline, &o)
+	chosen.Apply(pipeline, &o)
 	o.Namespace = pick(pipeline.Metadata.Namespace, o.Namespace)
 	if c.Cluster != nil {
 		o.Cluster, o.InjectedSidecars = c.Cluster.Offers(ctx, o.Namespace)
 	}
 	bundle, list := translate.Pipeline(pipeline, facts, o)
-	w.Warnings = append(warnings, list...)
+	w.Warnings = append(w.Warnings, list...)
 	if err := list.Err(); err != nil {
 		return nil, Refusal{err.Error()}
 	}
@@ -124,10 +128,11 @@ func (c *Compiler) Stage(ctx context.Context, d *rpc.Details, stage *rpc.Stage, 
 		return w, nil
 	}
 	resources := c.Defaults.Resources
-	if policy != nil {
-		resources = resources.over(policy.Resources)
+	if chosen != nil {
+		resources = resources.Over(chosen.Resources)
 	}
-	resources.apply(bundle)
+	resources.Apply(bundle)
+	chosen.Mark(bundle.PipelineRun.Annotations)
 	finder := &finder{chain: c.Secrets, details: d, documents: documents}
 	if err := w.addSecrets(ctx, finder, d.Netrc, o); err != nil {
 		return nil, err
@@ -135,6 +140,25 @@ func (c *Compiler) Stage(ctx context.Context, d *rpc.Details, stage *rpc.Stage, 
 	w.Values = append(w.Values, secretGlobals...)
 	return w, w.addPullSecret(ctx, finder, c.Registries, d)
 }
+
+// dropReserved takes labels and annotations from a pipeline that are the runner's own: they say which runs have ended, and
+// how long they stay.
+func dropReserved(p *drone.Pipeline) diag.List {
+	var list diag.List
+	for key, names := range map[string]map[string]string{"labels": p.Metadata.Labels, "annotations": p.Metadata.Annotations} {
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			if !strings.HasPrefix(name, policy.Reserved) {
+				continue
+			}
+			delete(names, name)
+			list.Warnf(p.At("metadata."+key), codeReserved, "%s among the %s is one of the runner's own, and is left out", name, key)
+		}
+	}
+	return list
+}
+
+// codeReserved is a name that only the runner may use.
+const codeReserved diag.Code = "reserved-name"
 
 func pick(first, second string) string {
 	if first != "" {

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/drone-tekton/drone-runner-tekton/bridge/policy"
 	"github.com/drone-tekton/drone-runner-tekton/bridge/rpc"
 	"github.com/drone-tekton/drone-runner-tekton/translate"
 	"github.com/drone-tekton/drone-runner-tekton/translate/diag"
@@ -54,15 +55,15 @@ func compileOf(c *Compiler, d *rpc.Details) (*Work, error) {
 
 // TestAccess: what a repository that is not trusted may not choose, unless something allows it.
 func TestAccess(t *testing.T) {
-	allow := func(what ...string) []*Policy { return []*Policy{{Name: "p", Allow: what}} }
-	placed := &Policy{Name: "p"}
+	allow := func(what ...policy.Choice) policy.Policies { return policy.Policies{{Name: "p", Allow: what}} }
+	placed := &policy.Policy{Name: "p"}
 	placed.Metadata.Namespace = "forced"
 	tests := []struct {
 		name     string
 		config   string
 		change   func(*rpc.Details)
 		access   Access
-		policies []*Policy
+		policies policy.Policies
 		want     string // a part of the refusal
 		where    string
 	}{
@@ -73,7 +74,7 @@ func TestAccess(t *testing.T) {
 		{name: "namespace, by rule", config: "metadata: {namespace: other}\n", access: Access{Rules: map[string][]string{"other": {"octo/*"}}}, where: "other"},
 		{name: "namespace, against a rule", config: "metadata: {namespace: other}\n", change: trusted, access: Access{Rules: map[string][]string{"other": {"team/**"}}}, want: "rules"},
 		{name: "namespace, by policy", config: "metadata: {namespace: other}\n", policies: allow("namespace"), where: "other"},
-		{name: "namespace that a policy replaces", config: "metadata: {namespace: other}\n", policies: []*Policy{placed}, where: "forced"},
+		{name: "namespace that a policy replaces", config: "metadata: {namespace: other}\n", policies: policy.Policies{placed}, where: "forced"},
 		{name: "namespace out of reach", config: "metadata: {namespace: other}\n", change: trusted, access: Access{Namespaces: []string{"builds"}}, want: "only in builds"},
 		{name: "service account", config: "service_account_name: admin\n", want: "service account"},
 		{name: "service account, trusted", config: "service_account_name: admin\n", change: trusted, where: "builds"},
@@ -209,23 +210,25 @@ func TestPullSecret(t *testing.T) {
 }
 
 func TestPolicies(t *testing.T) {
-	list, err := ParsePolicies([]byte(`
+	list, diags := policy.Parse("policies.yml", []byte(`
 kind: policy
 name: tags
 match: {event: [tag]}
-resources: {limit: {cpu: 500, memory: 64MiB}, request: {memory: 128MiB}}
+resources: {limit: {cpu: 500, memory: 64MiB, ephemeral_storage: 1GiB}, request: {memory: 128MiB}}
 node_selector: {pool: big}
 service_account: builder
 tolerations: [{key: k, effect: NoExecute, toleration_seconds: 5}]
 metadata: {labels: {team: red}}
 storage: {layout: pod}
+retention: {keep: 24h, keep_failed: 48h, per_repo: 5}
+volumes: [{name: ca, path: /ca, config_map: {name: ca}}]
 ---
 kind: policy
 name: default
 match: {branch: [none]}
 node_selector: {pool: small}
 `))
-	if err != nil {
+	if err := diags.Err(); err != nil {
 		t.Fatal(err)
 	}
 	selector := func(change func(*rpc.Details)) map[string]string {
@@ -253,7 +256,7 @@ node_selector: {pool: small}
 	var requested int64 // by the one pod of all steps, which run one after the other
 	for _, s := range run.Spec.PipelineSpec.Tasks[0].TaskSpec.Steps {
 		r := s.ComputeResources
-		if r.Limits.Cpu().MilliValue() != 500 || r.Limits.Memory().Value() != 64<<20 {
+		if r.Limits.Cpu().MilliValue() != 500 || r.Limits.Memory().Value() != 64<<20 || r.Limits.StorageEphemeral().Value() != 1<<30 {
 			t.Errorf("limits %v of %s, want those of the policy", r.Limits, s.Name)
 		}
 		requested += r.Requests.Memory().Value()
@@ -261,15 +264,36 @@ node_selector: {pool: small}
 	if requested != 64<<20 {
 		t.Errorf("the steps request %d bytes in all, want that of one, capped by the limit", requested)
 	}
-	for text, want := range map[string]string{
-		"kind: policy\nname: x\nnode_selektor: {a: b}\n": "node_selektor",
-		"kind: pipeline\nname: x\n":                      "must be policy",
-		"kind: policy\nname: x\nallow: [root]\n":         "none of",
-		"kind: policy\nname: x\nstorage: {layout: x}\n":  "storage.layout",
+	for name, want := range map[string]string{
+		"drone.io/policy": "tags", "drone.io/keep": "24h0m0s", "drone.io/keep-failed": "48h0m0s", "drone.io/keep-per-repo": "5",
 	} {
-		if _, err := ParsePolicies([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("ParsePolicies(%q) = %v, want an error with %q", text, err, want)
+		if got := run.Annotations[name]; got != want {
+			t.Errorf("the annotation %s is %q, want %q", name, got, want)
 		}
+	}
+	if mounts := run.Spec.PipelineSpec.Tasks[0].TaskSpec.Steps[0].VolumeMounts; !slices.ContainsFunc(mounts, func(m corev1.VolumeMount) bool {
+		return m.MountPath == "/ca"
+	}) {
+		t.Errorf("the first step mounts %v, want the policy's volume too", mounts)
+	}
+}
+
+// TestRunnersOwnNames: a pipeline cannot write labels and annotations by which the runner goes.
+func TestRunnersOwnNames(t *testing.T) {
+	config := head + "metadata: {labels: {drone.io/ended: '1', team: red}, annotations: {drone.io/keep: 9999h}}\n" + steps
+	w, err := compileOf(&Compiler{}, details(config, trusted))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := w.Bundle.PipelineRun
+	if run.Labels["drone.io/ended"] != "" || run.Annotations["drone.io/keep"] != "" || run.Labels["team"] != "red" {
+		t.Errorf("labels %v, annotations %v", run.Labels, run.Annotations)
+	}
+	told := slices.ContainsFunc(w.Warnings, func(d diag.Diagnostic) bool {
+		return d.Severity == diag.Warning && strings.Contains(d.Message, "drone.io/ended") && d.Line == 4
+	})
+	if !told {
+		t.Errorf("nothing tells of the label: %v", w.Warnings)
 	}
 }
 

@@ -19,6 +19,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/drone-tekton/drone-runner-tekton/bridge/compile"
+	"github.com/drone-tekton/drone-runner-tekton/bridge/policy"
+	"github.com/drone-tekton/drone-runner-tekton/translate/diag"
 	"github.com/drone-tekton/drone-runner-tekton/workspace"
 )
 
@@ -258,8 +260,15 @@ func setPolicies(s *settings, value string) error {
 	if err != nil {
 		return err
 	}
-	if s.Policies, err = compile.ParsePolicies(data); err != nil {
-		return fmt.Errorf("%s: %w", value, err)
+	list, diags := policy.Parse(value, data)
+	s.Policies = list
+	for _, d := range diags {
+		if d.Severity != diag.Error {
+			s.Notes = append(s.Notes, "DRONE_POLICY_FILE: "+d.String())
+		}
+	}
+	if err := diags.Err(); err != nil {
+		return fmt.Errorf("the policies cannot be used:\n%w", err)
 	}
 	return nil
 }

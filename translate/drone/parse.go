@@ -68,18 +68,23 @@ func (m *Manifest) read(doc document) (list diag.List) {
 			list.Errorf(t.position(nil), CodeSyntax, "not readable as YAML: %v", r)
 		}
 	}()
+	if list = t.open(doc); list.HasErrors() {
+		return list
+	}
+	return m.add(t, doc)
+}
+
+// open reads a document into nodes, within the limits of what is read.
+func (t *tree) open(doc document) (list diag.List) {
 	if line, deep := tooDeep(doc.text); deep {
-		pos := diag.Position{File: m.File, Line: doc.line + line - 1}
+		pos := diag.Position{File: t.file, Line: doc.line + line - 1}
 		list.Errorf(pos, CodeTooLarge, "maps and lists are nested too deep")
 		return list
 	}
 	if err := t.load(doc); err != nil {
 		return append(list, *err)
 	}
-	if list = t.measure(); list.HasErrors() {
-		return list
-	}
-	return m.add(t, doc)
+	return t.measure()
 }
 
 // load reads a document into nodes. Where it cannot, the error says why. Drone's own library takes what this one takes,

@@ -122,7 +122,7 @@ func closest(word string, names []string) string {
 	}
 	best, least := "", (len(word)+1)/3+1
 	for _, name := range names {
-		if d := distance(strings.ToLower(word), name); d < least {
+		if d := distance(strings.ToLower(word), strings.ToLower(name)); d < least {
 			best, least = name, d
 		}
 	}

@@ -1,4 +1,4 @@
-package compile
+package policy
 
 import (
 	corev1 "k8s.io/api/core/v1"
@@ -13,8 +13,9 @@ import (
 
 // Amount is an amount of each resource; 0 is none. CPU is in thousandths of a core.
 type Amount struct {
-	CPU    int64
-	Memory droneyaml.BytesSize
+	CPU              int64
+	Memory           droneyaml.BytesSize
+	EphemeralStorage droneyaml.BytesSize `yaml:"ephemeral_storage"`
 }
 
 // Requirements are what a policy, or the runner's settings, say about resources of steps.
@@ -27,8 +28,8 @@ type Requirements struct {
 	Least Amount `yaml:"-"`
 }
 
-// over lets other requirements win where they name an amount.
-func (r Requirements) over(o Requirements) Requirements {
+// Over lets other requirements win where they name an amount.
+func (r Requirements) Over(o Requirements) Requirements {
 	r.Request, r.Limit = r.Request.over(o.Request), r.Limit.over(o.Limit)
 	return r
 }
@@ -40,12 +41,15 @@ func (a Amount) over(o Amount) Amount {
 	if o.Memory > 0 {
 		a.Memory = o.Memory
 	}
+	if o.EphemeralStorage > 0 {
+		a.EphemeralStorage = o.EphemeralStorage
+	}
 	return a
 }
 
-// apply gives every step of a bundle its share. Drone's runner splits a pipeline's request over the containers of its one
+// Apply gives every step of a bundle its share. Drone's runner splits a pipeline's request over the containers of its one
 // pod; here each step gets the whole, and steps that share a pod, which run one after the other, get it once.
-func (r Requirements) apply(b *translate.Bundle) {
+func (r Requirements) Apply(b *translate.Bundle) {
 	each := func(steps []v1.Step, sidecars []v1.Sidecar) {
 		for i := range steps {
 			r.fit(&steps[i].ComputeResources)
@@ -91,7 +95,9 @@ func (r Requirements) fit(of *corev1.ResourceRequirements) {
 		of.Requests = put(of.Requests, name, q)
 	}
 	fit(corev1.ResourceCPU, milli(r.Request), milli(r.Limit), milli(r.Least))
-	fit(corev1.ResourceMemory, bytesOf(r.Request), bytesOf(r.Limit), bytesOf(r.Least))
+	fit(corev1.ResourceMemory, bytesOf(r.Request.Memory), bytesOf(r.Limit.Memory), bytesOf(r.Least.Memory))
+	fit(corev1.ResourceEphemeralStorage, bytesOf(r.Request.EphemeralStorage), bytesOf(r.Limit.EphemeralStorage),
+		bytesOf(r.Least.EphemeralStorage))
 }
 
 func put(list corev1.ResourceList, name corev1.ResourceName, q resource.Quantity) corev1.ResourceList {
@@ -103,6 +109,7 @@ func put(list corev1.ResourceList, name corev1.ResourceName, q resource.Quantity
 }
 
 func milli(a Amount) resource.Quantity { return *resource.NewMilliQuantity(a.CPU, resource.DecimalSI) }
-func bytesOf(a Amount) resource.Quantity {
-	return *resource.NewQuantity(int64(a.Memory), resource.BinarySI)
+
+func bytesOf(n droneyaml.BytesSize) resource.Quantity {
+	return *resource.NewQuantity(int64(n), resource.BinarySI)
 }
