@@ -16,6 +16,7 @@ import (
 	externalversions "github.com/tektoncd/pipeline/pkg/client/informers/externalversions"
 
 	"github.com/drone-tekton/drone-runner-tekton/bridge/journal"
+	"github.com/drone-tekton/drone-runner-tekton/bridge/policy"
 	"github.com/drone-tekton/drone-runner-tekton/bridge/status"
 )
 
@@ -250,7 +251,7 @@ func ofStage[T any](stageID int64, from ...cache.SharedIndexInformer) []T {
 func slim(object any) (any, error) {
 	switch o := object.(type) {
 	case *v1.PipelineRun:
-		o.ManagedFields, o.Annotations = nil, nil
+		o.ManagedFields, o.Annotations = nil, policy.Marks(o.Annotations)
 		o.Spec.PipelineSpec, o.Status.PipelineSpec, o.Status.Provenance = nil, nil, nil
 		o.Spec.TaskRunTemplate = v1.PipelineTaskRunTemplate{}
 	case *v1.TaskRun:

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	api "github.com/drone/drone-go/drone"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,12 +18,16 @@ import (
 	v1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 
 	"github.com/drone-tekton/drone-runner-tekton/bridge/journal"
+	"github.com/drone-tekton/drone-runner-tekton/bridge/policy"
 	"github.com/drone-tekton/drone-runner-tekton/bridge/status"
 	"github.com/drone-tekton/drone-runner-tekton/translate"
 )
 
-// labelEnded marks runs of which all is told, with the time of their end in Unix seconds.
-const labelEnded = "drone.io/ended"
+// Labels of runs of which all is told: the time of their end in Unix seconds, and how they ended to Drone.
+const (
+	labelEnded  = "drone.io/ended"
+	labelStatus = "drone.io/status"
+)
 
 // cleaner removes what stages leave in the cluster.
 type cleaner struct {
@@ -112,11 +117,16 @@ func (c *cleaner) run(ctx context.Context, e *journal.Entry) error {
 		return fmt.Errorf("reading the PipelineRun: %w", err)
 	case run.Labels[journal.LabelStageID] != formatID(e.StageID):
 		return nil // Not ours.
-	case c.options.Keep.For <= 0 || !run.IsDone():
+	}
+	outcome := e.Stage.Status
+	if e.Ended && !status.Final(outcome) {
+		outcome = api.StatusKilled
+	}
+	if c.options.Keep.of(run, outcome).For <= 0 || !run.IsDone() {
 		return c.remove(ctx, run)
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": map[string]string{
-		labelEnded: strconv.FormatInt(c.options.Clock.Now().Unix(), 10)}}})
+		labelEnded: strconv.FormatInt(c.options.Clock.Now().Unix(), 10), labelStatus: outcome}}})
 	if err != nil {
 		return fmt.Errorf("marking the PipelineRun: %w", err)
 	}
@@ -169,9 +179,6 @@ func (c *cleaner) poke() {
 
 // prune removes runs whose time is over, until ctx ends. It sleeps until the next one is due.
 func (c *cleaner) prune(ctx context.Context, leads func(types.NamespacedName) bool) {
-	if c.options.Keep.For <= 0 {
-		return
-	}
 	for ctx.Err() == nil {
 		next := c.pruneOnce(ctx, leads)
 		timer := time.NewTimer(next)
@@ -206,9 +213,36 @@ func (c *cleaner) pruneOnce(ctx context.Context, leads func(types.NamespacedName
 	return next
 }
 
+// longestSleep is how long prune waits at most; it is woken when a run ends.
+const longestSleep = time.Hour
+
+// keepRun is what holds for one run.
+type keepRun struct {
+	Keep
+	apart string // runs of a repository are counted apart by it
+}
+
+// of is what holds for a run that ended so: what its policy has written on it, else the runner's settings.
+func (k Keep) of(run *v1.PipelineRun, outcome string) keepRun {
+	out, written := keepRun{Keep: k}, policy.RetentionOf(run.Annotations)
+	if written.Keep != nil {
+		out.For = *written.Keep
+	}
+	if written.KeepFailed != nil {
+		out.Failed = written.KeepFailed
+	}
+	if out.Failed != nil && outcome != api.StatusPassing && outcome != "" {
+		out.For = *out.Failed
+	}
+	if written.PerRepo != nil {
+		out.PerRepo, out.apart = *written.PerRepo, "\x00"+run.Annotations[policy.AnnotationPolicy]
+	}
+	return out
+}
+
 // expired are the ended runs that do not stay, and the time until another one's time is over.
 func expired(runs []*v1.PipelineRun, keep Keep, now time.Time) (due []*v1.PipelineRun, next time.Duration) {
-	next = keep.For
+	next = longestSleep
 	ended := map[*v1.PipelineRun]int64{}
 	for _, run := range runs {
 		if at, err := strconv.ParseInt(run.Labels[labelEnded], 10, 64); err == nil && run.DeletionTimestamp == nil {
@@ -223,7 +257,8 @@ func expired(runs []*v1.PipelineRun, keep Keep, now time.Time) (due []*v1.Pipeli
 	})
 	perRepo := map[string]int{}
 	for _, run := range latest {
-		repo := run.Namespace + "/" + run.Labels[translate.LabelRepo]
+		keep := keep.of(run, run.Labels[labelStatus])
+		repo := run.Namespace + "/" + run.Labels[translate.LabelRepo] + keep.apart
 		perRepo[repo]++
 		left := time.Unix(ended[run], 0).Add(keep.For).Sub(now)
 		if left <= 0 || keep.PerRepo > 0 && perRepo[repo] > keep.PerRepo {

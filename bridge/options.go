@@ -39,9 +39,10 @@ type Options struct {
 }
 
 // Keep says which finished runs stay in the cluster, for people to look at: those that ended less than For ago, and of
-// each repository the last PerRepo of them at most, where that is not 0.
+// each repository the last PerRepo of them at most, where that is not 0. A policy can say otherwise of its runs.
 type Keep struct {
 	For     time.Duration
+	Failed  *time.Duration // in place of For, of runs that did not succeed
 	PerRepo int
 }
 

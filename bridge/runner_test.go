@@ -18,6 +18,7 @@ import (
 	"github.com/drone-tekton/drone-runner-tekton/bridge/compile"
 	"github.com/drone-tekton/drone-runner-tekton/bridge/dronetest"
 	"github.com/drone-tekton/drone-runner-tekton/bridge/journal"
+	"github.com/drone-tekton/drone-runner-tekton/bridge/policy"
 	"github.com/drone-tekton/drone-runner-tekton/translate"
 )
 
@@ -352,4 +353,76 @@ func TestExpired(t *testing.T) {
 	if want := 201 * time.Second; next != want {
 		t.Errorf("next = %s, want %s: the end of b1", next, want)
 	}
+}
+
+// TestExpiredByPolicy: what a policy has written on a run wins over the runner's settings, whatever these are now.
+func TestExpiredByPolicy(t *testing.T) {
+	hours := func(n time.Duration) *time.Duration {
+		n *= time.Hour
+		return &n
+	}
+	two := 2
+	day := &policy.Policy{Name: "day", Retention: policy.Retention{Keep: hours(24)}}
+	failed := &policy.Policy{Name: "failed", Retention: policy.Retention{Keep: hours(1), KeepFailed: hours(48)}}
+	few := &policy.Policy{Name: "few", Retention: policy.Retention{Keep: hours(24), PerRepo: &two}}
+	now := time.Now()
+	run := func(name string, p *policy.Policy, hours time.Duration, outcome string) *v1.PipelineRun {
+		r := &v1.PipelineRun{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{}, Labels: map[string]string{
+			translate.LabelRepo: "a", labelEnded: formatID(now.Add(-hours * time.Hour).Unix()), labelStatus: outcome,
+		}}}
+		p.Mark(r.Annotations)
+		slimmed, err := slim(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slimmed.(*v1.PipelineRun)
+	}
+	runs := []*v1.PipelineRun{
+		run("plain, kept", nil, 0, api.StatusPassing), run("plain, due", nil, 1, api.StatusPassing), run("plain, failed", nil, 3, api.StatusFailing),
+		run("plain, failed long ago", nil, 5, api.StatusFailing),
+		run("day, kept", day, 23, api.StatusPassing), run("day, due", day, 24, api.StatusPassing),
+		run("failed, due", failed, 2, api.StatusPassing), run("failed, kept", failed, 47, api.StatusKilled), run("failed, due too", failed, 48, api.StatusError),
+		run("few, first", few, 5, api.StatusPassing), run("few, second", few, 6, api.StatusPassing), run("few, third", few, 7, api.StatusPassing),
+	}
+	due, next := expired(runs, Keep{For: time.Hour, Failed: hours(4), PerRepo: 100}, now)
+	var names []string
+	for _, r := range due {
+		names = append(names, r.Name)
+	}
+	slices.Sort(names)
+	want := []string{"day, due", "failed, due", "failed, due too", "few, third", "plain, due", "plain, failed long ago"}
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Errorf("due (-want +got)\n%s", diff)
+	}
+	if next > time.Hour || next < 59*time.Minute {
+		t.Errorf("next = %s, want about an hour: the ends of three", next)
+	}
+}
+
+// TestKeepByPolicy: a runner that keeps nothing keeps the run of a policy that does, and a later one removes it.
+func TestKeepByPolicy(t *testing.T) {
+	w := newWorld(t, nil)
+	stay := 2500 * time.Millisecond
+	w.options.Compiler.Policies = policy.Policies{{Name: "p", Retention: policy.Retention{Keep: &stay}}}
+	p := w.start(nil)
+	w.ended(w.build(dronetest.Spec{Config: twoSteps, Secrets: secrets}).ID)
+	kept := func() *v1.PipelineRun {
+		for _, o := range w.cluster.left(w.ctx) {
+			if run, ok := o.(*v1.PipelineRun); ok && run.Labels[labelEnded] != "" {
+				return run
+			}
+		}
+		return nil
+	}
+	for w.ctx.Err() == nil && kept() == nil {
+		time.Sleep(time.Millisecond)
+	}
+	run := kept()
+	if run == nil || run.Labels[labelStatus] != api.StatusPassing || run.Annotations[policy.AnnotationPolicy] != "p" {
+		t.Fatalf("the run that is kept is %+v", run)
+	}
+	p.stop()
+	w.options.Compiler.Policies = nil
+	w.start(nil)
+	w.clean()
 }

@@ -13,9 +13,22 @@ const (
 	annotationPerRepo    = "drone.io/keep-per-repo"
 )
 
+var marks = []string{AnnotationPolicy, annotationKeep, annotationKeepFailed, annotationPerRepo}
+
+// Marks are the annotations that Mark has written, without others; nil where there is none.
+func Marks(annotations map[string]string) map[string]string {
+	var out map[string]string
+	for _, name := range marks {
+		if value, ok := annotations[name]; ok {
+			out = Over(out, map[string]string{name: value})
+		}
+	}
+	return out
+}
+
 // Mark writes on a run which policy it has, and how long that lets it stay.
 func (p *Policy) Mark(annotations map[string]string) {
-	for _, name := range []string{AnnotationPolicy, annotationKeep, annotationKeepFailed, annotationPerRepo} {
+	for _, name := range marks {
 		delete(annotations, name) // The pipeline's own would let it stay for ever.
 	}
 	if p == nil {
