@@ -17,6 +17,7 @@ import (
 	"github.com/drone-tekton/drone-runner-tekton/bridge/extension"
 	"github.com/drone-tekton/drone-runner-tekton/bridge/rpc"
 	"github.com/drone-tekton/drone-runner-tekton/bridge/web"
+	"github.com/drone-tekton/drone-runner-tekton/workspace"
 )
 
 // Config is all settings.
@@ -89,10 +90,36 @@ func Load(env map[string]string, files Files, hostname string) (*Config, error) 
 			s.Notes = append(s.Notes, name+" is not known here, and has no effect")
 		}
 	}
+	if len(problems) == 0 {
+		problems = s.checkStorage()
+	}
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
 	}
 	return s.finish(env)
+}
+
+// checkStorage finds settings with which no run could be planned: the runner's own, else those of a policy above them.
+func (s *settings) checkStorage() []error {
+	own := s.Options.Workspace
+	var problems []error
+	for _, p := range workspace.Problems(own) {
+		name := map[string]string{"layout": "DRONE_TEKTON_LAYOUT", "spread": "DRONE_TEKTON_SPREAD"}[p.Topic]
+		if name == "" {
+			name = "DRONE_TEKTON_ACCESS_MODE"
+		}
+		problems = append(problems, fmt.Errorf("%s: %s", name, p.Text))
+	}
+	if len(problems) > 0 {
+		return problems
+	}
+	if err := s.Policies.Fit(own).Err(); err != nil {
+		problems = append(problems, fmt.Errorf("DRONE_POLICY_FILE: the policies do not go with the DRONE_TEKTON_ variables:\n%w", err))
+	}
+	if own.Spread && own.Layout == workspace.Pod {
+		s.Notes = append(s.Notes, "DRONE_TEKTON_SPREAD has no effect in DRONE_TEKTON_LAYOUT=pod: one pod is on one node")
+	}
+	return problems
 }
 
 // isServiceLink reports whether Kubernetes made a variable for a Service named drone or drone-something.

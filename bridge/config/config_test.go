@@ -60,6 +60,17 @@ func TestProblems(t *testing.T) {
 		{"DRONE_POLICY_FILE", "nowhere", "no such file"},
 		{"DRONE_LIMIT_REPOS", "[", "not a glob"},
 		{"DRONE_TEKTON_KEEP", "soon", "not a time"},
+		{"DRONE_TEKTON_KEEP_FAILED", "-1h", "not a time"},
+		{"DRONE_TEKTON_LAYOUT", "chain", "none of steps, chains and pod"},
+		{"DRONE_TEKTON_CLAIMS", "one", "neither shared nor per-volume"},
+		{"DRONE_TEKTON_ACCESS_MODE", "RWX", "neither ReadWriteOnce nor ReadWriteMany"},
+		{"DRONE_TEKTON_VOLUME_SIZE", "0", "not an amount such as 10Gi"},
+		{"DRONE_TEKTON_STORAGE_CLASS", "Fast Disk", "cannot be a name"},
+		{"DRONE_TEKTON_CLAIM", "my_claim", "cannot be a name"},
+		{"DRONE_TEKTON_NAMESPACES", "builds,Other", `"Other" is no namespace`},
+		{"DRONE_SERVICE_ACCOUNT_DEFAULT", "Bob", "cannot be a name"},
+		{"DRONE_NODE_SELECTOR_DEFAULT", "a b:c", "is no label"},
+		{"DRONE_LABELS_DEFAULT", "a:b c", "is no label"},
 		{"DRONE_TEKTON_BUCKETS", "11", "from 0 to 10"},
 	}
 	for _, tt := range tests {
@@ -67,6 +78,35 @@ func TestProblems(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), tt.name) || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s=%s: error %v, want one about %s with %q", tt.name, tt.value, err, tt.name, tt.want)
 		}
+	}
+}
+
+// TestStorageThatCannotBePlanned: what would be refused for every build is refused at start, by the variable's name.
+func TestStorageThatCannotBePlanned(t *testing.T) {
+	policies := func(text string) Files {
+		return func(string) ([]byte, error) { return []byte("kind: policy\nname: p\n" + text), nil }
+	}
+	for _, tt := range []struct {
+		name  string
+		env   map[string]string
+		files Files
+		want  string
+	}{
+		{"spread over storage of one node", map[string]string{"DRONE_TEKTON_SPREAD": "true", "DRONE_TEKTON_ACCESS_MODE": "ReadWriteOnce"}, noFiles,
+			"DRONE_TEKTON_SPREAD: tasks cannot spread over nodes with a claim of ReadWriteOnce"},
+		{"spread", map[string]string{"DRONE_TEKTON_SPREAD": "true"}, noFiles, ""},
+		{"policy against the runner", map[string]string{"DRONE_TEKTON_SPREAD": "true", "DRONE_POLICY_FILE": "f"}, policies("storage: {access_mode: ReadWriteOnce}\n"),
+			"DRONE_POLICY_FILE: the policies do not go with the DRONE_TEKTON_ variables:\nf:3:11: error: storage.access_mode: tasks cannot spread"},
+		{"policy with a fault", map[string]string{"DRONE_POLICY_FILE": "f"}, policies("alow: [node]\n"), "DRONE_POLICY_FILE: the policies cannot be used:\nf:3:1: error: alow"},
+	} {
+		_, err := Load(required(tt.env), tt.files, "h")
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
+		}
+	}
+	c, err := Load(required(map[string]string{"DRONE_POLICY_FILE": "f"}), policies("---\nkind: policy\nname: q\n"), "h")
+	if err != nil || len(c.Notes) != 1 || !strings.Contains(c.Notes[0], "no build gets the policy q") {
+		t.Errorf("a policy that no build gets is not told of: %v, %+v", err, c)
 	}
 }
 
@@ -121,7 +161,7 @@ func TestFilesAndRules(t *testing.T) {
 	}
 }
 
-func TestDocumentation(t *testing.T) {
+func TestGeneratedDocumentation(t *testing.T) {
 	const file = "../../docs/configuration.md"
 	if *update {
 		if err := os.WriteFile(file, []byte(Markdown()), 0o644); err != nil {

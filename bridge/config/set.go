@@ -119,6 +119,34 @@ func pairs(field func(*settings) *map[string]string) setter {
 	}
 }
 
+// labels reads pairs that are labels, of objects or nodes.
+func labels(field func(*settings) *map[string]string) setter {
+	set := pairs(field)
+	return func(s *settings, value string) error {
+		if err := set(s, value); err != nil {
+			return err
+		}
+		for k, v := range *field(s) {
+			problems := append(validation.IsQualifiedName(k), validation.IsValidLabelValue(v)...)
+			if len(problems) > 0 {
+				return fmt.Errorf("%s:%s is no label: %s", k, v, strings.Join(problems, "; "))
+			}
+		}
+		return nil
+	}
+}
+
+// name reads the name of an object in Kubernetes.
+func name(field func(*settings) *string) setter {
+	return func(s *settings, value string) error {
+		if problems := validation.IsDNS1123Subdomain(value); len(problems) > 0 {
+			return fmt.Errorf("%q cannot be a name in Kubernetes: %s", value, strings.Join(problems, "; "))
+		}
+		*field(s) = value
+		return nil
+	}
+}
+
 func cpu(field func(*settings) *int64) setter {
 	return func(s *settings, value string) error {
 		n, err := strconv.ParseInt(value, 10, 64)
@@ -200,6 +228,22 @@ func setNamespace(s *settings, value string) error {
 	}
 	s.Options.Namespace = value
 	return nil
+}
+
+func setNamespaces(s *settings, value string) error {
+	s.namespaces = split(value)
+	for _, ns := range s.namespaces {
+		if problems := validation.IsDNS1123Label(ns); ns != "*" && len(problems) > 0 {
+			return fmt.Errorf("%q is no namespace: %s", ns, strings.Join(problems, "; "))
+		}
+	}
+	return nil
+}
+
+// setKeepFailed is apart from the other times, because not being set is not 0.
+func setKeepFailed(s *settings, value string) error {
+	s.Runner.Keep.Failed = new(time.Duration)
+	return duration(func(s *settings) *dur { return s.Runner.Keep.Failed })(s, value)
 }
 
 func setRules(s *settings, value string) error {
