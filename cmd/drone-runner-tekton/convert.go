@@ -185,9 +185,7 @@ pipeline cannot be converted.`,
 			if err != nil {
 				return err
 			}
-			if c.explain {
-				explain(s, results)
-			}
+			c.tellReasons(s, results)
 			if dir != "" {
 				return writeDir(s, dir, results, output)
 			}
@@ -195,13 +193,21 @@ pipeline cannot be converted.`,
 		},
 	}
 	c.add(cmd.Flags())
+	c.addExplain(cmd.Flags())
 	cmd.Flags().VarP(choice[string]{&output, []string{"yaml", "json"}}, "output", "o", "form of the output: yaml or json")
 	cmd.Flags().StringVar(&dir, "output-dir", "", "write a file for each pipeline into this folder")
-	cmd.Flags().BoolVar(&c.explain, "explain", false, "tell why files are where they are, on standard error")
 	return cmd
 }
 
-func explain(s streams, results []result) {
+func (c *conversion) addExplain(flags *pflag.FlagSet) {
+	flags.BoolVar(&c.explain, "explain", false, "tell why files are where they are, on standard error")
+}
+
+// tellReasons prints the planner's reasons, where they are asked for.
+func (c *conversion) tellReasons(s streams, results []result) {
+	if !c.explain {
+		return
+	}
 	for _, r := range results {
 		for _, reason := range r.bundle.Reasons {
 			fmt.Fprintf(s.err, "%s: %s\n", r.pipeline.DisplayName(), reason)

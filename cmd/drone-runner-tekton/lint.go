@@ -5,29 +5,40 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/drone-tekton/drone-runner-tekton/bridge/policy"
 	"github.com/drone-tekton/drone-runner-tekton/translate"
 	"github.com/drone-tekton/drone-runner-tekton/translate/diag"
 )
 
 func newLint(s streams) *cobra.Command {
 	c := &conversion{}
+	var policies []string
 	cmd := &cobra.Command{
 		Use:   "lint [FILE...]",
 		Short: "Check Drone pipelines, and tell what would not carry over",
 		Long: `Check Drone pipelines, and tell what would not carry over.
 
 All pipelines of each file are converted, whatever their trigger, and only the
-diagnostics are printed, on standard error. The exit status is 1 where one is an error.`,
+diagnostics are printed, on standard error. The exit status is 1 where one is an error.
+
+With --policy, a file of the runner's policies is checked as the runner does at its start,
+and pipelines only where a FILE is named.`,
 		Example: `  # Check the file of the checkout you are in
   drone-runner-tekton lint
 
   # Check many, for a script
-  drone-runner-tekton lint --trusted --diagnostics json */.drone.yml`,
+  drone-runner-tekton lint --trusted --diagnostics json */.drone.yml
+
+  # Check the runner's policies before they are rolled out
+  drone-runner-tekton lint --policy policies.yml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			if len(args)+len(policies) == 0 {
 				args = []string{defaultFile}
 			}
 			var diags diag.List
+			for _, file := range policies {
+				diags = append(diags, lintPolicies(s, file)...)
+			}
 			for _, file := range args {
 				list, err := c.lint(cmd, s, file)
 				if err != nil {
@@ -42,17 +53,35 @@ diagnostics are printed, on standard error. The exit status is 1 where one is an
 				return errReported
 			}
 			if c.diagnostics == "text" {
-				fmt.Fprintf(s.err, "%d of %d files can be converted\n", len(args), len(args))
+				if len(policies) > 0 {
+					fmt.Fprintf(s.err, "%d of %d files of policies can be used\n", len(policies), len(policies))
+				}
+				if len(args) > 0 {
+					fmt.Fprintf(s.err, "%d of %d files can be converted\n", len(args), len(args))
+				}
 			}
 			return nil
 		},
 	}
 	c.add(cmd.Flags())
+	cmd.Flags().StringArrayVar(&policies, "policy", nil, "file of the runner's policies to check")
 	return cmd
 }
 
 // codeUnreadable is a file that cannot be opened or read.
 const codeUnreadable diag.Code = "unreadable"
+
+// lintPolicies checks a file of policies.
+func lintPolicies(s streams, file string) diag.List {
+	text, err := readSource(file, s.in)
+	if err != nil {
+		var list diag.List
+		list.Errorf(diag.Position{File: file}, codeUnreadable, "%v", err)
+		return list
+	}
+	_, list := policy.Parse(file, text)
+	return list
+}
 
 // lint converts all pipelines of a file for their diagnostics.
 func (c *conversion) lint(cmd *cobra.Command, s streams, file string) (diag.List, error) {

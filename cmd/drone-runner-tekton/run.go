@@ -60,10 +60,12 @@ the build: 0 where all pipelines succeeded, 1 where one failed. An interrupt can
 			if err != nil {
 				return err
 			}
+			c.tellReasons(s, results)
 			return r.all(cmd.Context(), results)
 		},
 	}
 	c.add(cmd.Flags())
+	c.addExplain(cmd.Flags())
 	k.add(cmd.Flags())
 	cmd.Flags().BoolVar(&keep, "keep", false, "keep the PipelineRun and what it owns")
 	cmd.Flags().BoolVar(&noFollow, "no-follow", false, "create the PipelineRuns and return; implies --keep")
