@@ -25,16 +25,23 @@ func (l *lowering) resources(spec *drone.Step) corev1.ResourceRequirements {
 	limits := drone.ResourceList{
 		CPU:    cmp.Or(own.Limits.CPU, l.options.Limits.CPU),
 		Memory: cmp.Or(own.Limits.Memory, l.options.Limits.Memory),
+
+		EphemeralStorage: own.Limits.EphemeralStorage,
 	}
 	requests := drone.ResourceList{
 		CPU:    cmp.Or(own.Requests.CPU, pipeline.CPU, l.options.Requests.CPU),
 		Memory: cmp.Or(own.Requests.Memory, pipeline.Memory, l.options.Requests.Memory),
+
+		EphemeralStorage: cmp.Or(own.Requests.EphemeralStorage, pipeline.EphemeralStorage),
 	}
 	if limits.CPU > 0 {
 		requests.CPU = min(requests.CPU, limits.CPU)
 	}
 	if limits.Memory > 0 {
 		requests.Memory = min(requests.Memory, limits.Memory)
+	}
+	if limits.EphemeralStorage > 0 {
+		requests.EphemeralStorage = min(requests.EphemeralStorage, limits.EphemeralStorage)
 	}
 	return corev1.ResourceRequirements{Limits: resourceList(limits), Requests: resourceList(requests)}
 }
@@ -46,6 +53,9 @@ func resourceList(r drone.ResourceList) corev1.ResourceList {
 	}
 	if r.Memory > 0 {
 		list[corev1.ResourceMemory] = *resource.NewQuantity(int64(r.Memory), resource.BinarySI)
+	}
+	if r.EphemeralStorage > 0 {
+		list[corev1.ResourceEphemeralStorage] = *resource.NewQuantity(int64(r.EphemeralStorage), resource.BinarySI)
 	}
 	if len(list) == 0 {
 		return nil

@@ -25,6 +25,9 @@ func TestResourcesOfAStep(t *testing.T) {
 		{kubernetesHead + "steps: [{name: a, image: i}]\n", none, `{}`},
 		{kubernetesHead + "steps: [{name: a, image: i, resources: {limits: {cpu: 500, memory: 500MiB}}}]\n", none,
 			`{"limits":{"cpu":"500m","memory":"500Mi"}}`},
+		{kubernetesHead + "resources: {requests: {ephemeral_storage: 2GiB}}\n" +
+			"steps: [{name: a, image: i, resources: {limits: {ephemeral_storage: 1GiB}}}]\n", none,
+			`{"limits":{"ephemeral-storage":"1Gi"},"requests":{"ephemeral-storage":"1Gi"}}`},
 		{kubernetesHead + "steps: [{name: a, image: i, resources: {limits: {memory: 1000}}}]\n", none,
 			`{"limits":{"memory":"1k"}}`},
 		{kubernetesHead + "steps: [{name: a, image: i, resources: {limits: {memory: 500MB}}}]\n", none,
@@ -60,7 +63,7 @@ func TestResourcesOfAStep(t *testing.T) {
 // needs what the largest needs.
 func TestStepsOfOneTaskAskForTheLargest(t *testing.T) {
 	b := converted(t, kubernetesHead+`steps:
-- {name: a, image: i, resources: {requests: {cpu: 100, memory: 1GiB}}}
+- {name: a, image: i, resources: {requests: {cpu: 100, memory: 1GiB, ephemeral_storage: 1GiB}}}
 - {name: b, image: i, resources: {requests: {cpu: 300}, limits: {cpu: 500, memory: 2GiB}}}
 - {name: c, image: i, resources: {requests: {cpu: 200, memory: 512MiB}}}
 `, func(_ *Facts, o *Options) { o.Workspace.Layout = "pod" })
@@ -73,10 +76,10 @@ func TestStepsOfOneTaskAskForTheLargest(t *testing.T) {
 		got[s.Name] = string(text)
 	}
 	want := map[string]string{
-		"clone": `{"requests":{"cpu":"0","memory":"0"}}`,
-		"a":     `{"requests":{"cpu":"0","memory":"0"}}`,
-		"b":     `{"limits":{"cpu":"500m","memory":"2Gi"},"requests":{"cpu":"300m","memory":"2Gi"}}`,
-		"c":     `{"requests":{"cpu":"0","memory":"0"}}`,
+		"clone": `{"requests":{"cpu":"0","ephemeral-storage":"0","memory":"0"}}`,
+		"a":     `{"requests":{"cpu":"0","ephemeral-storage":"1Gi","memory":"0"}}`,
+		"b":     `{"limits":{"cpu":"500m","memory":"2Gi"},"requests":{"cpu":"300m","ephemeral-storage":"0","memory":"2Gi"}}`,
+		"c":     `{"requests":{"cpu":"0","ephemeral-storage":"0","memory":"0"}}`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("resources by step (-want +got):\n%s", diff)

@@ -26,7 +26,7 @@ func Lint(p *Pipeline, trusted bool) diag.List {
 	l.volumes()
 	l.steps()
 	l.graph()
-	if r := p.Resources.Limits; r.CPU != 0 || r.Memory != 0 {
+	if p.Resources.Limits != (ResourceList{}) {
 		l.errorf(p.At("resources.limits"), CodeResources, "set limits on the steps, and requests on the pipeline",
 			"a pipeline cannot have resources.limits; Drone refuses it")
 	}

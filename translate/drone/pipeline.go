@@ -104,6 +104,8 @@ type (
 	ResourceList struct {
 		CPU    int64          // thousandths of a core
 		Memory yaml.BytesSize // bytes
+		// EphemeralStorage is disk of the node, in bytes. Drone does not have it.
+		EphemeralStorage yaml.BytesSize `yaml:"ephemeral_storage"`
 	}
 
 	// Toleration lets pods onto tainted nodes. Drone's kubernetes runner reads tolerationseconds; toleration_seconds, the
