@@ -131,6 +131,9 @@ func ofTerminated(pod *corev1.Pod, cs *corev1.ContainerStatus) State {
 	if m.exit != nil {
 		st.ExitCode = *m.exit
 	}
+	if st.ExitCode < 0 {
+		st.ExitCode = exitKilled // The entrypoint knows that a signal ended the step, and does not tell which.
+	}
 	if !m.started.IsZero() && m.started.After(st.Started) && !m.started.After(st.Stopped) {
 		st.Started = m.started
 	}
@@ -237,11 +240,11 @@ func (v *view) explain(st State, tr *v1.TaskRun, pod *corev1.Pod) State {
 	switch {
 	case v.Ending != nil && v.Ending.Cause != EarlyExit && endedBy(st, v.Ending.At):
 		st.Status, st.ExitCode = api.StatusKilled, exitKilled
-	case cancelled && bySignal(st.ExitCode):
+	case cancelled && mayBeBySignal(st.ExitCode):
 		st.Status, st.ExitCode = api.StatusKilled, exitKilled
-	case taskReason(tr) == string(v1.TaskRunReasonTimedOut) && bySignal(st.ExitCode):
+	case taskReason(tr) == string(v1.TaskRunReasonTimedOut) && mayBeBySignal(st.ExitCode):
 		st.Status, st.ExitCode, st.Error = api.StatusKilled, exitKilled, "the step ran longer than its timeout"
-	case pod != nil && pod.DeletionTimestamp != nil && bySignal(st.ExitCode) && !cancelled:
+	case pod != nil && pod.DeletionTimestamp != nil && mayBeBySignal(st.ExitCode) && !cancelled:
 		st.Status, st.ExitCode, st.Error = api.StatusError, exitError, "the pod was deleted"
 	}
 	return st
@@ -251,10 +254,14 @@ func (v *view) explain(st State, tr *v1.TaskRun, pod *corev1.Pod) State {
 // the same second, only an exit code that stands for a signal tells.
 func endedBy(st State, at time.Time) bool {
 	second := at.Truncate(time.Second)
-	return st.Stopped.After(second) || st.Stopped.Equal(second) && bySignal(st.ExitCode)
+	return st.Stopped.After(second) || st.Stopped.Equal(second) && mayBeBySignal(st.ExitCode)
 }
 
 func bySignal(exit int) bool { return exit == 137 || exit == 143 }
+
+// mayBeBySignal is the same for a step in a task. Tekton's entrypoint passes signals on to the step, and ends with -1,
+// which comes out as 255, when the step's own process died of one. A step may exit with 255 by itself, too.
+func mayBeBySignal(exit int) bool { return bySignal(exit) || exit == exitError }
 
 func taskReason(tr *v1.TaskRun) string {
 	if c := tr.Status.GetCondition(apis.ConditionSucceeded); c != nil {

@@ -136,6 +136,11 @@ func TestStep(t *testing.T) {
 		{name: "exit code 78", run: ongoing, task: task(no, "Failed"), pod: pod(terminated(78, "Error", "")), status: "success", exit: 78},
 		{name: "failure that is gone on after", run: ongoing, task: task(yes, "Succeeded"),
 			pod: pod(terminated(0, "Completed", `[{"key":"ExitCode","value":"7","type":3}]`)), status: "failure", exit: 7},
+		{name: "death by a signal that is gone on after", run: ongoing, task: task(yes, "Succeeded"),
+			pod: pod(terminated(0, "Completed", `[{"key":"ExitCode","value":"-1","type":3}]`)), status: "failure", exit: 137},
+		{name: "death by a signal that is gone on after, as Tekton tells it", run: ongoing, task: task(yes, "Succeeded", func(tr *v1.TaskRun) {
+			tr.Status.Steps = []v1.StepState{{Name: "a", Container: "step-a", ContainerState: terminated(-1, "Error", "")}}
+		}), status: "failure", exit: 137},
 		{name: "a result that looks like Tekton's message", run: ongoing, task: task(yes, "Succeeded"),
 			pod: pod(terminated(0, "Completed", `[{"key":"ExitCode","value":"7","type":1}]`)), status: "success"},
 		{name: "skipped by its own condition", run: ongoing, task: task(yes, "Succeeded"),
@@ -152,6 +157,9 @@ func TestStep(t *testing.T) {
 		{name: "pod deleted", run: ongoing, task: task(unknown, "Running"), pod: pod(terminated(143, "Error", ""), func(p *corev1.Pod) {
 			p.DeletionTimestamp = &metav1.Time{Time: now}
 		}), status: "error", exit: 255, error: "the pod was deleted"},
+		{name: "pod deleted, step dead of its signal", run: ongoing, task: task(unknown, "Running"), pod: pod(terminated(255, "Error", ""), func(p *corev1.Pod) {
+			p.DeletionTimestamp = &metav1.Time{Time: now}
+		}), status: "error", exit: 255, error: "the pod was deleted"},
 		{name: "pod vanished, task failed", run: ongoing, task: task(no, "Failed"), status: "error", exit: 255, error: "Failed: why"},
 		{name: "pod vanished, task well", run: ongoing, task: task(yes, "Succeeded"), status: "error", exit: 255, error: "vanished"},
 		{name: "pod vanished, Tekton has seen its end", run: ongoing, task: task(yes, "Succeeded", func(tr *v1.TaskRun) {
@@ -163,6 +171,10 @@ func TestStep(t *testing.T) {
 		{name: "an unknown reason", run: ongoing, task: task(no, "SomethingNew"), status: "error", exit: 255, error: "SomethingNew"},
 		{name: "cancelled while it ran", run: run(no, "Cancelled"), task: task(no, "TaskRunCancelled", cancelled), ending: ending,
 			pod: pod(terminated(143, "Error", "")), status: "killed", exit: 137},
+		{name: "cancelled while it ran, in the same second", run: run(no, "Cancelled"), task: task(no, "TaskRunCancelled", cancelled),
+			ending: &Ending{Cancelled, at(-10).Time}, pod: pod(terminated(255, "Error", "")), status: "killed", exit: 137},
+		{name: "cancelled alone", run: ongoing, task: task(no, "TaskRunCancelled", cancelled),
+			pod: pod(terminated(255, "Error", "")), status: "killed", exit: 137},
 		{name: "cancelled, pod gone", run: run(no, "Cancelled"), task: task(no, "TaskRunCancelled", cancelled), ending: ending,
 			known: State{Status: "running", Started: now}, status: "killed", exit: 137},
 		{name: "cancelled before it ran", run: run(no, "Cancelled"), task: task(no, "TaskRunCancelled", cancelled), ending: ending, status: "skipped"},
