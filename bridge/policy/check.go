@@ -17,6 +17,8 @@ type checker struct {
 	doc    *drone.Document
 	list   diag.List
 	places map[string]diag.Position // by path, with indices in place of []
+	// strange are the paths of maps with an unknown key, which may be what is missing, and of items that are no maps.
+	strange map[string]bool
 }
 
 func (c *checker) fail(code diag.Code, n *yamlv3.Node, hint, format string, args ...any) {
@@ -43,7 +45,11 @@ func (c *checker) mapping(p *part, path string, n *yamlv3.Node) {
 		name := e.Key.Value
 		at := join(path, name)
 		if seen[name] {
-			c.fail(drone.CodeRepeatedKey, e.Key, "keep one of the two", "%s is given twice", at)
+			hint := "keep one of the two"
+			if at == "kind" {
+				hint = "put a line --- between two documents"
+			}
+			c.fail(drone.CodeRepeatedKey, e.Key, hint, "%s is given twice", at)
 			continue
 		}
 		seen[name] = true
@@ -52,17 +58,34 @@ func (c *checker) mapping(p *part, path string, n *yamlv3.Node) {
 		switch {
 		case k != nil:
 			c.value(k, p.subs[name], at, e.Value)
-		case path != "" && name == "host" && p.noun == "a volume":
-			c.fail(drone.CodeUnknownKey, e.Key, "use config_map, secret, claim or temp",
-				"a policy cannot mount folders of the node, which would let pipelines leave traces on it")
 		default:
-			hint := drone.DidYouMean(name, p.names())
-			if hint == "" {
-				hint = "the keys are " + strings.Join(p.names(), ", ")
-			}
-			c.fail(drone.CodeUnknownKey, e.Key, hint, "%s is not a key of %s", name, p.noun)
+			c.strange[path] = true
+			c.unknown(p, e.Key)
 		}
 	}
+}
+
+// meant are keys of Kubernetes and of other runners, with those of policies.
+var meant = map[string]string{
+	"mount_path": "path", "mountPath": "path", "subPath": "sub_path", "empty_dir": "temp", "emptyDir": "temp",
+	"pvc": "claim", "persistentVolumeClaim": "claim", "serviceAccountName": "service_account", "storageClassName": "storage_class",
+}
+
+func (c *checker) unknown(p *part, key *yamlv3.Node) {
+	name := key.Value
+	if p.noun == "a volume" && strings.HasPrefix(name, "host") {
+		c.fail(drone.CodeUnknownKey, key, "use config_map, secret, claim or temp",
+			"a policy cannot mount folders of the node, which would let pipelines leave traces on it")
+		return
+	}
+	hint := drone.DidYouMean(name, p.names())
+	switch {
+	case p.keys[meant[name]] != nil:
+		hint = "did you mean " + meant[name] + "?"
+	case hint == "":
+		hint = "the keys are " + strings.Join(p.names(), ", ")
+	}
+	c.fail(drone.CodeUnknownKey, key, hint, "%s is not a key of %s", name, p.noun)
 }
 
 func (c *checker) empty(path string, n *yamlv3.Node) {
@@ -97,6 +120,7 @@ func (c *checker) value(k *Key, sub *part, path string, n *yamlv3.Node) {
 			at := join(path, strconv.Itoa(i))
 			c.places[at] = c.doc.Position(item)
 			if item.Kind != yamlv3.MappingNode {
+				c.strange[at] = true
 				c.fail(drone.CodeWrongShape, item, "write keys and values, such as name: …",
 					"each item of %s must be a map, found %s", path, drone.FoundName(item))
 				continue
@@ -153,6 +177,10 @@ func (c *checker) want(k *Key, path string, n *yamlv3.Node, ok bool) bool {
 		hint = "write " + k.Value + ", without quotes"
 	case k.shape == aMap && name == "temp":
 		hint = "write temp: {}"
+	case k.shape == aMap:
+		hint = "write its keys below it, or in braces"
+	case k.shape == textsByName:
+		hint = "write name: value on a line each, without dashes"
 	}
 	c.fail(drone.CodeWrongShape, n, hint, "%s must be %s, found %s", path, k.Value, drone.FoundName(n))
 	return false
@@ -193,7 +221,7 @@ func (c *checker) textMap(k *Key, path string, n *yamlv3.Node) {
 		case seen[e.Key.Value]:
 			c.fail(drone.CodeRepeatedKey, e.Key, "keep one of the two", "%s is given twice", at)
 		case e.Value.Kind != yamlv3.ScalarNode:
-			c.fail(drone.CodeWrongShape, e.Value, "", "%s must be a text, found %s", at, drone.FoundName(e.Value))
+			c.fail(drone.CodeWrongShape, e.Value, "write name: value on a line each", "%s must be a text, found %s", at, drone.FoundName(e.Value))
 		default:
 			c.scalar(k, path, e.Key.Value, e.Value)
 		}
@@ -227,6 +255,8 @@ func (c *checker) includeExclude(k *Key, path string, n *yamlv3.Node) {
 			c.fail(drone.CodeUnknownKey, e.Key, choose(name, known), "%s is not a key of %s", name, path)
 		case seen[name]:
 			c.fail(drone.CodeRepeatedKey, e.Key, "keep one of the two", "%s is given twice", at)
+		case e.Value.Kind == yamlv3.ScalarNode && drone.Scalar(e.Value) == nil:
+			c.empty(at, e.Value)
 		case e.Value.Kind != yamlv3.SequenceNode:
 			c.fail(drone.CodeWrongShape, e.Value, "start each item with a dash", "%s must be a list of texts, found %s", at, drone.FoundName(e.Value))
 		default:

@@ -55,12 +55,12 @@ func Parse(file string, text []byte) (Policies, diag.List) {
 
 // read makes a policy of a document. It is nil where the document is none, and may lack what is told to be wrong.
 func read(doc *drone.Document) (*Policy, diag.List) {
-	c := &checker{doc: doc, places: map[string]diag.Position{"": doc.Position(doc.Root())}}
+	c := &checker{doc: doc, places: map[string]diag.Position{"": doc.Position(doc.Root())}, strange: map[string]bool{}}
 	if !c.isPolicy() {
 		return nil, c.list
 	}
 	c.mapping(root(), "", doc.Root())
-	p := &Policy{places: c.places}
+	p := &Policy{places: c.places, strange: c.strange}
 	if err := doc.Decode(p); err != nil && !c.list.HasErrors() {
 		c.fail(drone.CodeWrongShape, nil, "", "the policy cannot be read: %v", err)
 	}

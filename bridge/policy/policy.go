@@ -56,7 +56,8 @@ type Policy struct {
 	// Volumes are mounted into every step.
 	Volumes []Volume
 
-	places map[string]diag.Position // by path
+	places  map[string]diag.Position // by path
+	strange map[string]bool          // see checker
 }
 
 // Toleration lets pods onto tainted nodes.

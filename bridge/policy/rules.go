@@ -45,6 +45,8 @@ func (p *Policy) checkStorage(list *diag.List) {
 
 func (p *Policy) checkToleration(list *diag.List, at string, t Toleration) {
 	switch {
+	case p.strange[at]:
+		return
 	case t.Key == "" && t.Operator != "Exists":
 		p.problem(list, CodeContradiction, at, "add a key, or operator: Exists for all taints", "a toleration without a key needs the operator Exists")
 	case t.Operator == "Exists" && t.Value != "":
@@ -68,9 +70,9 @@ func (p *Policy) checkVolumes(list *diag.List) {
 		switch {
 		case len(kinds) > 1:
 			p.problem(list, CodeContradiction, at+"."+kinds[1], "keep one of them", "a volume has one kind, found %s", strings.Join(kinds, " and "))
-		case len(kinds) == 0 && !p.has(at+".host"):
+		case len(kinds) == 0 && !p.strange[at]:
 			p.problem(list, drone.CodeVolume, at, "add config_map, secret, claim or temp", "the volume has no kind")
-		case len(kinds) == 1 && kinds[0] != "temp" && !p.has(at+"."+kinds[0]+".name"):
+		case len(kinds) == 1 && kinds[0] != "temp" && !p.has(at+"."+kinds[0]+".name") && !p.strange[at+"."+kinds[0]]:
 			p.problem(list, drone.CodeVolume, at+"."+kinds[0], "add its name", "the %s of the volume has no name", kinds[0])
 		}
 		if v.Temp != nil && v.ReadOnly {
@@ -80,7 +82,7 @@ func (p *Policy) checkVolumes(list *diag.List) {
 			p.problem(list, CodeContradiction, at+".temp.size_limit", "remove it, or set medium: memory", "a size_limit counts only in memory")
 		}
 		for _, key := range []string{"name", "path"} {
-			if !p.has(at + "." + key) {
+			if !p.has(at+"."+key) && !p.strange[at] {
 				p.problem(list, drone.CodeVolume, at, "add "+key, "the volume has no %s", key)
 			}
 		}
