@@ -39,9 +39,12 @@ func (l *lowering) answerServerKeys() {
 		return
 	}
 	if len(p.DependsOn) > 0 {
-		l.diags.Warnf(p.At("depends_on"), CodeServerOnly,
-			"Drone's server starts %s after %s; here each pipeline is a PipelineRun of its own, and whoever creates them keeps the order",
-			p.DisplayName(), strings.Join(p.DependsOn, ", "))
+		l.diags.Add(diag.Diagnostic{
+			Severity: diag.Warning, Code: CodeServerOnly, Position: p.At("depends_on"),
+			Message: fmt.Sprintf("Drone's server starts %s after %s; here each pipeline is a PipelineRun of its own, and whoever "+
+				"creates them keeps the order", p.DisplayName(), strings.Join(p.DependsOn, ", ")),
+			Hint: "create them one after the other, or use run, which takes them in the order of the file",
+		})
 	}
 	if p.Concurrency.Limit > 0 {
 		l.diags.Infof(p.At("concurrency"), CodeServerOnly, "Drone's server limits how many builds run at once; a PipelineRun does not")
@@ -167,6 +170,10 @@ func (l *lowering) answerSecrets(b *Bundle) {
 		return
 	}
 	p := l.plan.Pipeline
+	create := "kubectl create secret"
+	if namespace := b.PipelineRun.Namespace; namespace != "" {
+		create += " -n " + namespace
+	}
 	if len(b.Secrets) > 0 {
 		var literals []string
 		for _, s := range b.Secrets {
@@ -175,14 +182,14 @@ func (l *lowering) answerSecrets(b *Bundle) {
 		l.diags.Add(diag.Diagnostic{
 			Severity: diag.Info, Code: CodeSecretNeeded, Position: p.At(""),
 			Message: fmt.Sprintf("the run reads %s from the Secret %s; a key that is missing is an unset variable", countOf(len(b.Secrets), "value"), b.SecretName),
-			Hint:    "kubectl create secret generic " + b.SecretName + " " + strings.Join(literals, " "),
+			Hint:    create + " generic " + b.SecretName + " " + strings.Join(literals, " "),
 		})
 	}
 	for _, s := range b.PullSecrets {
 		l.diags.Add(diag.Diagnostic{
 			Severity: diag.Info, Code: CodeSecretNeeded, Position: p.At("image_pull_secrets"),
 			Message: fmt.Sprintf("images are pulled with the Secret %s, which has to hold what the Drone secret %q holds", s.Key, s.Name),
-			Hint:    "kubectl create secret docker-registry " + s.Key + " --from-file=.dockerconfigjson=config.json",
+			Hint:    create + " docker-registry " + s.Key + " --from-file=.dockerconfigjson=config.json",
 		})
 	}
 }

@@ -24,7 +24,7 @@ func Pipeline(p *drone.Pipeline, f Facts, o Options) (*Bundle, diag.List) {
 			Message: fmt.Sprintf("the pipeline %s has %d steps, more than a PipelineRun can hold", p.DisplayName(), n), Hint: "split it",
 		}}
 	}
-	diags := drone.Lint(p, o.Trusted)
+	diags := lint(p, o)
 	if diags.HasErrors() {
 		return nil, diags
 	}
@@ -45,6 +45,17 @@ func Pipeline(p *drone.Pipeline, f Facts, o Options) (*Bundle, diag.List) {
 		return nil, diags
 	}
 	return b, diags
+}
+
+// lint checks a pipeline by Drone's rules. Without a Drone server, whoever converts says whether the repository is trusted.
+func lint(p *drone.Pipeline, o Options) diag.List {
+	diags := drone.Lint(p, o.Trusted)
+	for i := range diags {
+		if diags[i].Code == drone.CodeUntrusted && !o.Server {
+			diags[i].Hint = "pass --trusted if the repository is trusted in Drone"
+		}
+	}
+	return diags
 }
 
 // forStage fills what Drone's server would know of the pipeline, where the facts do not say.

@@ -79,7 +79,7 @@ func TestOtherDocuments(t *testing.T) {
 		{"unknown kind", ok + "---\nkind: pipline\nname: q\n",
 			"f:8:1: warning: the kind pipline is unknown: Drone's server makes it a pipeline that no runner ever takes; did you mean pipeline? [document-kind]"},
 		{"a type without containers", ok + "---\nkind: pipeline\ntype: exec\nname: q\nplatform: {os: darwin}\n",
-			"f:8:1: warning: the pipeline is of type exec, which has no counterpart in Tekton, and is left out [type-skipped]"},
+			"f:8:1: warning: the pipeline is of type exec, which has no counterpart in Tekton, and is left out; keep a Drone runner for it [type-skipped]"},
 		{"a secret without a value", ok + "---\nkind: secret\nname: s\n",
 			"f:8:1: warning: the secret s has neither data nor get, so it never has a value; add data or get.path [secret]"},
 		{"comments before the first separator", "# c\n---\n" + ok,

@@ -70,7 +70,7 @@ func TestEvaluateSaysWhereAProgramIsWrong(t *testing.T) {
 		{"a failure", "f.star", star("fail('no')"), "f.star:2:7: error: Starlark: fail: no [evaluation]"},
 		{"an unknown fact", "f.star", star("return ctx.repo.nam"), "f.star:2:18: error: Starlark: \"repo\" struct has no .nam attribute (did you mean .name?) [evaluation]"},
 		{"load", "f.star", "load('x.star', 'y')\n" + star("return {}"),
-			"f.star:1:1: error: Starlark: cannot load x.star: load of x.star is not possible, as in Drone [evaluation]"},
+			"f.star:1:1: error: Starlark: cannot load x.star: not possible, as in Drone: evaluate with drone starlark, and convert the result [evaluation]"},
 		{"no main", "f.star", "x = 1\n",
 			"f.star: error: the program has no function main(ctx); define main, and return a pipeline or a list of them [evaluation]"},
 		{"a wrong result", "f.star", star("return 1"), "f.star: error: main returns a value of type int, which must be a dict or a list [evaluation]"},

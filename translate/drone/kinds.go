@@ -1,6 +1,7 @@
 package drone
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -14,7 +15,7 @@ func (m *Manifest) skip(t tree, pipelineType string) diag.List {
 	d := diag.Diagnostic{
 		Severity: diag.Warning, Code: CodeTypeSkipped, Position: pos,
 		Message: fmt.Sprintf("the pipeline is of type %s, which has no counterpart in Tekton, and is left out", pipelineType),
-		Hint:    didYouMean(pipelineType, []string{TypeDocker, TypeKubernetes}),
+		Hint:    cmp.Or(didYouMean(pipelineType, []string{TypeDocker, TypeKubernetes}), "keep a Drone runner for it"),
 	}
 	return diag.List{d}
 }

@@ -147,7 +147,7 @@ func TestLintManifest(t *testing.T) {
 		{"a later pipeline", doc("name: p\ndepends_on: [q]\n") + doc("name: q\n"),
 			`f:4:14: error: the pipeline "p" depends on "q", and no pipeline of this name stands before it; Drone refuses that; name a pipeline that stands before it [depends-on]`},
 		{"a pipeline of another type", doc("type: exec\nname: p\n") + doc("name: q\ndepends_on: [p]\n"),
-			"f:2:1: warning: the pipeline is of type exec, which has no counterpart in Tekton, and is left out [type-skipped]"},
+			"f:2:1: warning: the pipeline is of type exec, which has no counterpart in Tekton, and is left out; keep a Drone runner for it [type-skipped]"},
 		{"a platform", doc("name: p\nplatform: {os: linux, arch: arm64}\n"), ""},
 		{"an unknown platform", doc("name: p\nplatform: {os: plan9, arch: mips}\n"),
 			"f:4:12: error: the operating system plan9 is unknown to Drone, which refuses the file; linux is possible [platform]\n" +

@@ -33,7 +33,7 @@ func evaluateStarlark(stop <-chan error, file string, text []byte, f facts) ([]b
 		Name:  "drone",
 		Print: func(*starlark.Thread, string) {},
 		Load: func(_ *starlark.Thread, module string) (starlark.StringDict, error) {
-			return nil, fmt.Errorf("load of %s is not possible, as in Drone", module)
+			return nil, errors.New("not possible, as in Drone: evaluate with drone starlark, and convert the result")
 		},
 	}
 	thread.SetMaxExecutionSteps(maxSteps)

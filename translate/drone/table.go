@@ -89,7 +89,7 @@ var (
 	stepKeys = []Key{
 		row("name", OfBoth, aText, Translated, "name and displayName of the task; host name of a service"),
 		row("image", OfBoth, aText, Translated, "image"),
-		row("commands", OfBoth, someTexts, Translated, "script"),
+		row("commands", OfBoth, someTexts, Translated, "one script, which is an argument of /bin/sh -c"),
 		row("command", OfBoth, someTexts, Translated, "args"),
 		row("entrypoint", OfBoth, someTexts, Translated, "command"),
 		row("environment", OfBoth, variablesByName, Translated, "env; from_secret a secretKeyRef"),
