@@ -35,6 +35,10 @@ bench: ## Run the benchmarks
 e2e: ## Run pipelines on a real cluster: the one of KUBECONFIG, else the local one
 	hack/e2e/run
 
+.PHONY: push
+push: ## Start builds by git push, with a real Gitea and Drone server beside the local cluster
+	hack/push/run
+
 .PHONY: lint
 lint: ## Check format, vet and staticcheck
 	hack/lint.sh

@@ -80,7 +80,7 @@ type pipeline struct {
 func newPipeline(t *testing.T, namespace string) *pipeline {
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Log(kube.Describe(context.Background(), namespace))
+			t.Log(kube.Describe(context.Background(), namespace, ""))
 		}
 	})
 	return &pipeline{t: t, namespace: namespace, file: ".drone.yml"}

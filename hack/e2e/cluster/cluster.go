@@ -75,21 +75,30 @@ func Connect() (*Cluster, error) {
 // Namespace makes a namespace for a test, and deletes it after. KEEP=1 leaves it.
 func (c *Cluster) Namespace(t *testing.T) string {
 	t.Helper()
-	ns, err := c.Core.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{
-		ObjectMeta: metav1.ObjectMeta{GenerateName: "drone-e2e-"},
-	}, metav1.CreateOptions{})
+	name, err := c.NewNamespace(t.Context(), "drone-e2e-")
 	if err != nil {
-		t.Fatalf("creating a namespace: %v", err)
+		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		if os.Getenv("KEEP") != "" {
-			t.Logf("namespace %s is kept", ns.Name)
+			t.Logf("namespace %s is kept", name)
 			return
 		}
-		if err := c.Core.CoreV1().Namespaces().Delete(context.Background(), ns.Name, metav1.DeleteOptions{}); err != nil {
-			t.Errorf("deleting the namespace %s: %v", ns.Name, err)
+		if err := c.Core.CoreV1().Namespaces().Delete(context.Background(), name, metav1.DeleteOptions{}); err != nil {
+			t.Errorf("deleting the namespace %s: %v", name, err)
 		}
 	})
+	return name
+}
+
+// NewNamespace makes a namespace that pods can be created in. Its name begins with the prefix.
+func (c *Cluster) NewNamespace(ctx context.Context, prefix string) (string, error) {
+	ns, err := c.Core.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: prefix},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		return "", fmt.Errorf("creating a namespace: %w", err)
+	}
 	// Pods are refused before the namespace has its service account.
 	lw := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
@@ -99,29 +108,38 @@ func (c *Cluster) Namespace(t *testing.T) string {
 			return c.Core.CoreV1().ServiceAccounts(ns.Name).Watch(ctx, o)
 		},
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	_, err = watchtools.UntilWithSync(ctx, lw, &corev1.ServiceAccount{}, nil, func(e watch.Event) (bool, error) {
 		account, ok := e.Object.(*corev1.ServiceAccount)
 		return ok && account.Name == "default", nil
 	})
 	if err != nil {
-		t.Fatalf("waiting for the service account of namespace %s: %v", ns.Name, err)
+		return ns.Name, fmt.Errorf("waiting for the service account of namespace %s: %w", ns.Name, err)
 	}
-	return ns.Name
+	return ns.Name, nil
 }
 
 // Create puts an object into a namespace, as kubectl create does. With metav1.DryRunAll the server only says whether it
 // would take it.
 func (c *Cluster) Create(t *testing.T, namespace string, o *unstructured.Unstructured, dryRun ...string) *unstructured.Unstructured {
 	t.Helper()
+	created, err := c.Put(t.Context(), namespace, o, dryRun...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return created
+}
+
+// Put is Create outside of a test.
+func (c *Cluster) Put(ctx context.Context, namespace string, o *unstructured.Unstructured, dryRun ...string) (*unstructured.Unstructured, error) {
 	kind := o.GroupVersionKind()
 	mapping, err := c.mapper.RESTMapping(kind.GroupKind(), kind.Version)
 	if err != nil {
-		t.Fatalf("finding the resource of %s: %v", kind, err)
+		return nil, fmt.Errorf("finding the resource of %s: %w", kind, err)
 	}
 	for tries := 1; ; tries++ {
-		created, err := c.Objects.Resource(mapping.Resource).Namespace(namespace).Create(t.Context(), o, metav1.CreateOptions{DryRun: dryRun})
+		created, err := c.Objects.Resource(mapping.Resource).Namespace(namespace).Create(ctx, o, metav1.CreateOptions{DryRun: dryRun})
 		if apierrors.IsTooManyRequests(err) {
 			continue // the client has waited as long as the server asked
 		}
@@ -129,9 +147,9 @@ func (c *Cluster) Create(t *testing.T, namespace string, o *unstructured.Unstruc
 			continue // an admission webhook of a busy cluster that did not answer in time
 		}
 		if err != nil {
-			t.Fatalf("creating %s %s%s: %v", kind.Kind, o.GetName(), o.GetGenerateName(), err)
+			return nil, fmt.Errorf("creating %s %s%s: %w", kind.Kind, o.GetName(), o.GetGenerateName(), err)
 		}
-		return created
+		return created, nil
 	}
 }
 

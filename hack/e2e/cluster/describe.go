@@ -13,8 +13,11 @@ import (
 	v1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 )
 
-// Describe tells all that a namespace has to say about a failed test: conditions, states of containers, events and logs.
-func (c *Cluster) Describe(ctx context.Context, namespace string) string {
+// Describe tells all that a namespace has to say about a failed test: conditions, states of containers, events and logs. A
+// selector restricts it to objects with some labels, and to the events about them.
+func (c *Cluster) Describe(ctx context.Context, namespace, selector string) string {
+	selected := metav1.ListOptions{LabelSelector: selector}
+	about := map[string]bool{} // names of objects
 	var b strings.Builder
 	printf := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	complain := func(err error) {
@@ -22,7 +25,7 @@ func (c *Cluster) Describe(ctx context.Context, namespace string) string {
 			printf("  (%v)", err)
 		}
 	}
-	runs, err := c.Objects.Resource(PipelineRuns).Namespace(namespace).List(ctx, metav1.ListOptions{})
+	runs, err := c.Objects.Resource(PipelineRuns).Namespace(namespace).List(ctx, selected)
 	complain(err)
 	if err == nil {
 		for i := range runs.Items {
@@ -31,6 +34,7 @@ func (c *Cluster) Describe(ctx context.Context, namespace string) string {
 			if err != nil {
 				continue
 			}
+			about[run.Name] = true
 			printf("PipelineRun %s", run.Name)
 			for _, condition := range run.Status.Conditions {
 				printf("  %s %s: %s", condition.Status, condition.Reason, condition.Message)
@@ -40,7 +44,7 @@ func (c *Cluster) Describe(ctx context.Context, namespace string) string {
 			}
 		}
 	}
-	tasks, err := c.Objects.Resource(TaskRuns).Namespace(namespace).List(ctx, metav1.ListOptions{})
+	tasks, err := c.Objects.Resource(TaskRuns).Namespace(namespace).List(ctx, selected)
 	complain(err)
 	if err == nil {
 		for i := range tasks.Items {
@@ -49,16 +53,18 @@ func (c *Cluster) Describe(ctx context.Context, namespace string) string {
 			if err != nil {
 				continue
 			}
+			about[tr.Name] = true
 			printf("TaskRun %s", tr.Name)
 			for _, condition := range tr.Status.Conditions {
 				printf("  %s %s: %s", condition.Status, condition.Reason, condition.Message)
 			}
 		}
 	}
-	pods, err := c.Core.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
+	pods, err := c.Core.CoreV1().Pods(namespace).List(ctx, selected)
 	complain(err)
 	if err == nil {
 		for _, p := range pods.Items {
+			about[p.Name] = true
 			printf("Pod %s on %q: %s %s", p.Name, p.Spec.NodeName, p.Status.Phase, p.Status.Message)
 			for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
 				printf("  %s: %s", s.Name, containerState(s.State))
@@ -79,7 +85,7 @@ func (c *Cluster) Describe(ctx context.Context, namespace string) string {
 			return cmp.Compare(x.LastTimestamp.Unix(), y.LastTimestamp.Unix())
 		})
 		for _, e := range events.Items {
-			if e.Type != corev1.EventTypeNormal {
+			if e.Type != corev1.EventTypeNormal && (selector == "" || about[e.InvolvedObject.Name]) {
 				printf("Event %s %s of %s %s: %s", e.LastTimestamp.Format("15:04:05"), e.Reason, e.InvolvedObject.Kind, e.InvolvedObject.Name, e.Message)
 			}
 		}

@@ -9,16 +9,19 @@ import (
 
 // Gate is a place that steps can ask over HTTP whether they may go on.
 type Gate struct {
-	URL  string
-	Open func()
+	URL   string
+	Open  func()
+	Asked <-chan struct{} // closed when somebody has asked
 }
 
 // NewGate makes a gate where pods reach this machine: at HOST_ADDRESS.
 func NewGate(t *testing.T) Gate {
 	t.Helper()
 	listener := Listen(t)
-	opened := make(chan struct{})
+	opened, asked := make(chan struct{}), make(chan struct{})
+	ask := sync.OnceFunc(func() { close(asked) })
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		ask()
 		select {
 		case <-opened:
 		default:
@@ -27,7 +30,7 @@ func NewGate(t *testing.T) Gate {
 	})}
 	go server.Serve(listener) // until the test closes it
 	t.Cleanup(func() { server.Close() })
-	return Gate{"http://" + listener.Addr().String() + "/", sync.OnceFunc(func() { close(opened) })}
+	return Gate{"http://" + listener.Addr().String() + "/", sync.OnceFunc(func() { close(opened) }), asked}
 }
 
 // Listen opens a port that pods can reach.

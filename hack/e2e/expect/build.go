@@ -1,11 +1,33 @@
 package expect
 
+import (
+	"cmp"
+	"maps"
+)
+
 // Build is what makes a build on a Drone server, and what it consists of.
 type Build struct {
 	Repository Repository `json:"repository,omitempty"`
 	Event      Event      `json:"event,omitempty"`
 	// Stages are the build's, by name, where it is more than one, or is left before its end. Result is the build's then.
 	Stages map[string]Stage `json:"stages,omitempty"`
+	// Drone is what a Drone server shows otherwise than the cluster does, or tells beside it.
+	Drone Stage `json:"drone,omitempty"`
+}
+
+// OnDrone is what a Drone server shows of a pipeline. What is detached is a success, however it ends.
+func (p Pipeline) OnDrone() Stage {
+	s := p.Stage
+	s.Result, s.Error = cmp.Or(p.Drone.Result, s.Result), p.Drone.Error
+	s.Steps = maps.Clone(s.Steps)
+	for name, step := range s.Steps {
+		if step.Outcome == Detached {
+			step.Outcome = Success
+			s.Steps[name] = step
+		}
+	}
+	maps.Copy(s.Steps, p.Drone.Steps)
+	return s
 }
 
 // Repository is how a repository is set up.

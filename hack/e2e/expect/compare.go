@@ -3,6 +3,7 @@ package expect
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -51,10 +52,13 @@ func (e Stage) Compare(o *Observed) []string {
 	return faults
 }
 
+// notes are lines of a runner's own: that a step waits for a node, say. When there is one depends on the cluster.
+var notes = regexp.MustCompile(`(?m)^\[runner\] .*\n`)
+
 func (s Step) compareLog(log string) []string {
 	var faults []string
 	if s.Log != nil {
-		if diff := cmp.Diff(*s.Log, log); diff != "" {
+		if diff := cmp.Diff(*s.Log, notes.ReplaceAllString(log, "")); diff != "" {
 			faults = append(faults, "its log differs (-want +got):\n"+diff)
 		}
 	}
@@ -66,6 +70,11 @@ func (s Step) compareLog(log string) []string {
 			break
 		}
 		rest = rest[i+1:]
+	}
+	for _, text := range s.Has {
+		if !strings.Contains(log, text) {
+			faults = append(faults, fmt.Sprintf("its log does not contain %q; it is:\n%s", text, log))
+		}
 	}
 	for _, text := range s.Lacks {
 		if strings.Contains(log, text) {

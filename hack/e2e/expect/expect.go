@@ -68,6 +68,8 @@ type Step struct {
 	Log *string `json:"log,omitempty"`
 	// Lines are lines of the log, in this order, with others between them or not.
 	Lines []string `json:"lines,omitempty"`
+	// Has are texts that are somewhere in the log.
+	Has []string `json:"has,omitempty"`
 	// Lacks are texts that are nowhere in the log.
 	Lacks []string `json:"lacks,omitempty"`
 }
@@ -96,6 +98,9 @@ func Parse(text []byte) (Pipeline, error) {
 		if err := s.check(); err != nil {
 			return e, fmt.Errorf("stage %q: %w", name, err)
 		}
+	}
+	if err := e.OnDrone().check(); err != nil {
+		return e, fmt.Errorf("drone: %w", err)
 	}
 	return e, e.Stage.check()
 }
