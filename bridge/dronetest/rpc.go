@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 
 	api "github.com/drone/drone-go/drone"
 )
@@ -359,4 +360,25 @@ func (s *Server) card(_ context.Context, c Call) answer {
 	s.db.cards[c.ID] = card
 	s.notify()
 	return ok
+}
+
+// page is what people see of a build, with all stages and steps. It needs no credentials where the repository is public,
+// and is not to be had with those of runners where it is not.
+func (s *Server) page(w http.ResponseWriter, r *http.Request) {
+	call := s.begin(Call{Method: Page, Header: r.Header})
+	a, drop := s.serve(r.Context(), call, func(context.Context, Call) answer {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, b := range s.db.builds {
+			repo := s.db.repos[b.RepoID]
+			if repo.Slug == r.PathValue("owner")+"/"+r.PathValue("name") && strconv.FormatInt(b.Number, 10) == r.PathValue("number") {
+				if repo.Visibility != "public" {
+					return answer{http.StatusUnauthorized, []byte(`{"message":"Unauthorized"}`)}
+				}
+				return reply(s.view(b.ID))
+			}
+		}
+		return answer{http.StatusNotFound, []byte(`{"message":"Not Found"}`)}
+	})
+	s.write(w, r, call, a, drop)
 }

@@ -148,6 +148,7 @@ const (
 	Batch       Method = "log batch"
 	Upload      Method = "log upload"
 	UploadCard  Method = "card"
+	Page        Method = "page"
 )
 
 func (s *Server) routes() http.Handler {
@@ -162,6 +163,7 @@ func (s *Server) routes() http.Handler {
 	route("POST /rpc/v2/build/{id}/watch", Watch, s.watch)
 	route("POST /rpc/v2/step/{id}/logs/batch", Batch, s.batch)
 	route("POST /rpc/v2/step/{id}/logs/upload", Upload, s.upload)
+	m.HandleFunc("GET /api/repos/{owner}/{name}/builds/{number}", s.page)
 	if !s.o.Old {
 		route("POST /rpc/v2/step/{id}/card", UploadCard, s.card)
 	}
@@ -197,16 +199,21 @@ func (s *Server) handle(method Method, f handler) http.Handler {
 		id, _ := strconv.ParseInt(r.PathValue("id"), 10, 64)
 		call := s.begin(Call{Method: method, ID: id, Machine: r.URL.Query().Get("machine"), Body: body, Header: r.Header})
 		a, drop := s.serve(r.Context(), call, f)
-		if aborted := r.Context().Err() != nil; drop || aborted {
-			s.end(call, answer{}, aborted)
-			panic(http.ErrAbortHandler)
-		}
-		s.end(call, a, false)
-		w.WriteHeader(a.status)
-		if a.status != http.StatusNoContent {
-			_, _ = w.Write(a.body)
-		}
+		s.write(w, r, call, a, drop)
 	})
+}
+
+// write answers a call, or breaks its connection.
+func (s *Server) write(w http.ResponseWriter, r *http.Request, c *Call, a answer, drop bool) {
+	if aborted := r.Context().Err() != nil; drop || aborted {
+		s.end(c, answer{}, aborted)
+		panic(http.ErrAbortHandler)
+	}
+	s.end(c, a, false)
+	w.WriteHeader(a.status)
+	if a.status != http.StatusNoContent {
+		_, _ = w.Write(a.body)
+	}
 }
 
 // fail turns an error into the answer that the server gives.

@@ -42,6 +42,7 @@ type request struct {
 	id      int64
 	method  string
 	path    string
+	page    bool // The path is one of those for people, from the root, and the call is made without the secret.
 	query   url.Values
 	body    body // nil for none
 	out     any  // What the answer is decoded into; nil if the answer is to be empty.
@@ -113,12 +114,17 @@ func (c *Client) exchange(ctx context.Context, r request) *Error {
 
 func (c *Client) newRequest(ctx context.Context, r request) (*http.Request, error) {
 	to := c.base.JoinPath(r.path)
+	if r.page {
+		to = c.root.JoinPath(r.path)
+	}
 	to.RawQuery = r.query.Encode()
 	req, err := http.NewRequestWithContext(ctx, r.method, to.String(), nil)
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("X-Drone-Token", c.o.Secret)
+	if !r.page {
+		req.Header.Set("X-Drone-Token", c.o.Secret)
+	}
 	req.Header.Set("User-Agent", c.o.UserAgent)
 	req.Header.Set("Accept", "application/json")
 	if r.body != nil {

@@ -29,6 +29,7 @@ const (
 	CallBatch       Call = "log batch"
 	CallUpload      Call = "log upload"
 	CallUploadCard  Call = "card"
+	CallPage        Call = "page" // The build's page, which is not for runners alone.
 )
 
 // Options say where the server is and how to treat it. Server and Secret are required.
@@ -67,7 +68,8 @@ type Options struct {
 // Client calls a Drone server on behalf of a runner. It can be used by several goroutines at once.
 type Client struct {
 	o      Options
-	base   *url.URL
+	root   *url.URL // of the server
+	base   *url.URL // of its calls for runners
 	http   *http.Client
 	dumpMu sync.Mutex
 }
@@ -100,6 +102,7 @@ func New(o Options) (*Client, error) {
 	}
 	return &Client{
 		o:    o,
+		root: base,
 		base: base.JoinPath("rpc/v2"),
 		http: &http.Client{
 			Transport:     o.Transport,

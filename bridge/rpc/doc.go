@@ -31,8 +31,9 @@
 //	Request      safe to repeat: nothing is taken until it is accepted
 //	Accept       a repeat is refused, since the stage has a runner now: ourselves. Accept asks whose it is
 //	Details      safe to repeat
-//	UpdateStage  to pending or running, it inserts the steps, once; their ids are in the answer and nowhere else.
-//	             StartStage inserts them anew under higher numbers when the answer was lost
+//	UpdateStage  to pending or running, it inserts the steps, once; their ids are in the answer, and in that of no other
+//	             call of runners. When it was lost, StartStage finds them on the build's page where that is public, and
+//	             inserts them anew under higher numbers where it is not; the first ones stay pending then
 //	             to a final status, it writes the steps one by one, then the stage, then ends the build.
 //	             FinishStage sends no steps, so that one version decides
 //	UpdateStep   guarded by the version. ReportStep asks whether the build was cancelled, and if not, goes on

@@ -195,20 +195,59 @@ func TestStartedStageHasUsableStepsAfterMishaps(t *testing.T) {
 	})
 }
 
+// TestStartedStageHasUsableStepsAfterTheProcessEnded: those that are there already where their ids can be had.
 func TestStartedStageHasUsableStepsAfterTheProcessEnded(t *testing.T) {
+	for _, test := range []struct {
+		visibility    string
+		first, second int // numbers of the steps
+		all           int
+	}{{"public", 1, 2, 2}, {"private", 5, 6, 6}} {
+		w := newFake(t)
+		c := newClient(t, w)
+		b, err := w.Enqueue(dronetest.Spec{Config: pipeline("docker", ""), Repo: api.Repo{Visibility: test.visibility}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		begun := running(accept(t.Context(), t, c, "docker"), "clone", "build")
+		var stage *rpc.Stage
+		for range 3 { // The first two times, the process ended before it had kept the result.
+			if stage, err = c.StartStage(t.Context(), begun); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if stage.Steps[0].Number != test.first || stage.Steps[1].Number != test.second {
+			t.Errorf("%s: steps have numbers %d and %d, want %d and %d", test.visibility,
+				stage.Steps[0].Number, stage.Steps[1].Number, test.first, test.second)
+		}
+		if n := len(w.Stage(stage.ID).Steps); n != test.all {
+			t.Errorf("%s: there are %d steps, want %d", test.visibility, n, test.all)
+		}
+		checkUsable(t, w, c, b, stage)
+		for _, call := range w.CallsTo(dronetest.Page) {
+			if call.Header.Get("X-Drone-Token") != "" {
+				t.Error("the secret of runners was sent to a page for people")
+			}
+		}
+	}
+}
+
+// TestHalfInsertedStepsAreNotUsed: the server was stopped among the steps.
+func TestHalfInsertedStepsAreNotUsed(t *testing.T) {
 	w := newFake(t)
 	c := newClient(t, w)
 	b := w.enqueue(t, pipeline("docker", ""))
 	begun := running(accept(t.Context(), t, c, "docker"), "clone", "build")
-	var stage *rpc.Stage
-	for range 3 { // The first two times, the process ended before it had kept the result.
-		var err error
-		if stage, err = c.StartStage(t.Context(), begun); err != nil {
-			t.Fatal(err)
-		}
+	half := begun.Clone()
+	half.Steps = half.Steps[:1]
+	if _, err := c.StartStage(t.Context(), half); err != nil {
+		t.Fatal(err)
 	}
-	if stage.Steps[0].Number != 5 || stage.Steps[1].Number != 6 {
-		t.Errorf("steps have numbers %d and %d, want 5 and 6", stage.Steps[0].Number, stage.Steps[1].Number)
+	stage, err := c.StartStage(t.Context(), begun)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stage.Steps[0].Number != 3 {
+		t.Errorf("the first step has number %d, want 3: a new one", stage.Steps[0].Number)
 	}
 	checkUsable(t, w, c, b, stage)
 }

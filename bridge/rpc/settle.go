@@ -13,10 +13,11 @@ const maxRounds = 8
 // StartStage tells the server that a stage runs, and which steps it has, and returns it with the steps' ids. The stage
 // is the one that Accept returned, with its version, and with the steps numbered from 1.
 //
-// The steps' ids come with the answer and are told nowhere else. When the answer is lost, by the network or by the end
-// of the process, the steps are in the database for good, and nobody can ever update them. StartStage then inserts
-// them anew, with numbers above those of the lost ones. Call it again with the same stage, of the same version, as
-// long as its result has not been kept: the server's version of the stage tells how often it was written.
+// The steps' ids come with the answer, and no other call of runners tells them. When the answer is lost, by the network
+// or by the end of the process, the steps are in the database for good. StartStage then looks for them on the build's
+// page, which anybody can see where the repository is public. Where it is not, nobody can ever update those steps, and
+// StartStage inserts them anew, with numbers above those of the lost ones. Call it again with the same stage, of the same
+// version, as long as its result has not been kept: the server's version of the stage tells how often it was written.
 //
 // The error is ErrEnded if the build was cancelled meanwhile, and ErrConflict alone if the stage is another runner's.
 func (c *Client) StartStage(ctx context.Context, stage *Stage) (*Stage, error) {
@@ -26,6 +27,7 @@ func (c *Client) StartStage(ctx context.Context, stage *Stage) (*Stage, error) {
 	}
 	attempt := stage
 	var started *Stage
+	var found []*Step
 	err := c.settle(ctx, CallUpdateStage, stage.ID, func() (err error) {
 		started, err = c.updateStage(ctx, attempt)
 		return err
@@ -39,11 +41,18 @@ func (c *Client) StartStage(ctx context.Context, stage *Stage) (*Stage, error) {
 		}
 		attempt = stage.Clone()
 		attempt.Version = d.Stage.Version
+		if found = inserted(stage.outgoing().Steps, c.stepsOf(ctx, d)); found != nil {
+			attempt.Steps = nil // Written once more, since the server may have been stopped before it set the build running.
+			return false, nil
+		}
 		for _, step := range attempt.Steps {
 			step.Number += int(lost) * highest
 		}
 		return false, nil
 	})
+	if err == nil && found != nil {
+		started.Steps = found
+	}
 	return started, err
 }
 

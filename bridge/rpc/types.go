@@ -38,7 +38,7 @@ type Step struct {
 // Details is what a runner has to know to run a stage.
 type Details struct {
 	Build *api.Build `json:"build"` // Build.Stages lists all stages of the build, without steps.
-	Stage *Stage     `json:"stage"` // Stage has no steps either: their ids are told once, in answer to UpdateStage.
+	Stage *Stage     `json:"stage"` // Stage has no steps either: their ids are told in answer to UpdateStage alone.
 	Repo  *api.Repo  `json:"repository"`
 
 	// Config is the configuration file as the runner is to read it: fetched and converted anew for each call.
