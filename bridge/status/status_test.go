@@ -416,3 +416,32 @@ func TestOutputWithoutThePod(t *testing.T) {
 		}
 	}
 }
+
+// TestStaleRun: while a run is stopping, Tekton 1.15 can leave its status as it was, with child references that name some of
+// its tasks only, since it takes its own list of tasks that are done for wrong. The TaskRuns and the pods tell all the same.
+func TestStaleRun(t *testing.T) {
+	stale := run(unknown, "Running", func(r *v1.PipelineRun) {
+		r.Status.ChildReferences = []v1.ChildStatusReference{{Name: "tr", PipelineTaskName: "a"}}
+	})
+	b := task(no, "StepFailed", func(tr *v1.TaskRun) {
+		tr.Name, tr.Labels, tr.Status.PodName = "tr-b", map[string]string{taskLabel: "b"}, "pod-b"
+	})
+	podB := pod(terminated(3, "Error", ""), func(p *corev1.Pod) {
+		p.Name, p.UID, p.Spec.Containers[0].Name, p.Status.ContainerStatuses[0].Name = "pod-b", "uid-b", "step-b", "step-b"
+	})
+	q := Question{
+		Cluster: Cluster{Run: stale, TaskRuns: []*v1.TaskRun{task(unknown, "Running"), b}, Pods: []*corev1.Pod{pod(running()), podB}},
+		Steps: []Step{
+			{Number: 1, Name: "a", Units: []Unit{{Task: "a", Container: "a"}}},
+			{Number: 2, Name: "b", Units: []Unit{{Task: "b", Container: "b"}}},
+			{Number: 3, Name: "c", Units: []Unit{{Task: "c", Container: "c"}}},
+		},
+		Now: now,
+	}
+	want := []string{api.StatusRunning, api.StatusFailing, api.StatusPending}
+	for i, st := range Of(q).Steps {
+		if st.Status != want[i] {
+			t.Errorf("step %s is %s, want %s", q.Steps[i].Name, st.Status, want[i])
+		}
+	}
+}
