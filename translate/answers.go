@@ -202,9 +202,13 @@ func countOf(n int, noun string) string {
 }
 
 func (l *lowering) localhost(s *Step, path, service string) {
+	hint := fmt.Sprintf("use the service's name, such as %s, or --layout=pod", service)
+	if l.options.Server {
+		hint = fmt.Sprintf("use the service's name, such as %s, or ask an administrator of the runner for a policy with localhost_pod", service)
+	}
 	l.diags.Add(diag.Diagnostic{
 		Severity: diag.Warning, Code: CodeLocalhost, Position: s.Spec.At(path),
 		Message: fmt.Sprintf("step %q mentions localhost; services are Pods of their own here, and not there", s.Name),
-		Hint:    fmt.Sprintf("use the service's name, such as %s, or --layout=pod", service),
+		Hint:    hint,
 	})
 }

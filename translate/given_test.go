@@ -173,6 +173,9 @@ func TestLocalhostPod(t *testing.T) {
 		if tt.name == "no service" && b.PipelineRun.Spec.PipelineSpec.Tasks[0].Name == onePodTask {
 			t.Errorf("%s: the layout is pod", tt.name)
 		}
+		if _, list := convert(t, tt.text, change, func(_ *Facts, o *Options) { o.Server = true }); strings.Contains(report(list), "--layout") {
+			t.Errorf("%s: a runner's user is told of a flag: %s", tt.name, report(list))
+		}
 		warned := slices.ContainsFunc(about(list, CodeLocalhost), func(s string) bool { return strings.HasPrefix(s, "warning") })
 		if want := tt.name == "mentioned, and not asked"; warned != want {
 			t.Errorf("%s: warned %v, want %v", tt.name, warned, want)
