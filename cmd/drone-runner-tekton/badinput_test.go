@@ -145,6 +145,14 @@ func TestWrongUse(t *testing.T) {
 			`Error: invalid argument "x" for "--param" flag`},
 		{"a time that is none", []string{"convert", "good.yml", "--timeout", "soon"}, exitUsage,
 			`Error: invalid argument "soon" for "--timeout" flag`},
+		{"no time", []string{"convert", "good.yml", "--timeout", "-5m"}, exitUsage,
+			`Error: invalid argument "-5m" for "--timeout" flag: must be a time such as 90m`},
+		{"an event that is none", []string{"convert", "good.yml", "--event", "promotion"}, exitUsage,
+			`Error: invalid argument "promotion" for "--event" flag: must be one of push, pull_request, tag, promote`},
+		{"a repository without its owner", []string{"convert", "good.yml", "--repo", "hello"}, exitUsage,
+			`Error: invalid argument "hello" for "--repo" flag: must be OWNER/NAME`},
+		{"no file, before any cluster is asked", []string{"run", "nowhere.yml", "--kubeconfig", "good.yml"}, exitFailed,
+			"Error: open nowhere.yml: no such file or directory"},
 		{"two files", []string{"convert", "good.yml", "good.yml"}, exitUsage,
 			"Error: accepts at most 1 arg(s), received 2"},
 		{"a command that is none", []string{"converted"}, exitUsage,
@@ -286,9 +294,9 @@ func TestLint(t *testing.T) {
 	}{
 		{[]string{"good.yml"}, 0, []string{"1 of 1 files can be converted"}},
 		{[]string{"good.yml", "bad.yml", "nowhere.yml"}, exitFailed, []string{"bad.yml:5:3: error: ",
-			"nowhere.yml: error: "}},
+			"nowhere.yml: error: ", "1 of 3 files can be converted"}},
 		{[]string{"tag.yml"}, 0, []string{"tag.yml:8:3: warning: ", "1 of 1 files can be converted"}},
-		{[]string{"tag.yml", "--strict"}, exitFailed, []string{"tag.yml:8:3: warning: "}},
+		{[]string{"tag.yml", "--strict"}, exitFailed, []string{"tag.yml:8:3: warning: ", "0 of 1 files can be converted"}},
 	} {
 		out, saying, status := runCommand(t, append(append([]string{"lint"}, buildFlags...), test.args...)...)
 		said := lines(saying)

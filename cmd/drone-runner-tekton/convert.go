@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,29 +29,40 @@ type conversion struct {
 
 func (c *conversion) add(flags *pflag.FlagSet) {
 	c.diagnostics = "text"
-	c.facts.add(flags)
+	group(flags, "Build", c.facts.add)
+	group(flags, "Pipeline", c.addOptions)
+	group(flags, "Storage", func(flags *pflag.FlagSet) { addStorage(flags, &c.options.Workspace) })
+	group(flags, "Pod", c.addPods)
+	group(flags, "Output", func(flags *pflag.FlagSet) {
+		flags.BoolVar(&c.strict, "strict", false, "fail on warnings")
+		flags.Var(choice[string]{&c.diagnostics, []string{"text", "json"}}, "diagnostics", "form of diagnostics: text or json")
+	})
+}
+
+func (c *conversion) addOptions(flags *pflag.FlagSet) {
 	o := &c.options
-	flags.StringVar(&c.pipeline, "pipeline", "", "convert the pipeline of this name alone, whatever its trigger")
-	flags.StringVarP(&o.Namespace, "namespace", "n", "", "namespace of the objects")
-	flags.StringVar(&o.Name, "name", "", "name of the PipelineRun (default: repository, build and pipeline, completed by Kubernetes)")
+	flags.StringVar(&c.pipeline, "pipeline", "", "take the pipeline of this name alone, whatever its trigger")
 	flags.BoolVar(&o.Trusted, "trusted", false, "allow what Drone allows to trusted repositories: privileged steps, volumes of the host")
+	flags.StringVarP(&o.Namespace, "namespace", "n", "", "namespace of the objects (default: that of the pipeline, else of the context)")
+	flags.StringVar(&o.Name, "name", "", "name of the PipelineRun (default: repository, build and pipeline, completed by Kubernetes)")
 	flags.StringVar(&o.SecretName, "secret-name", "drone-secrets", "Kubernetes Secret with the values of from_secret")
 	flags.StringVar(&o.Netrc, "netrc-secret", "", "Kubernetes Secret with the credentials for cloning: machine, username, password, file")
-	flags.BoolVar(&o.NetrcCloneOnly, "netrc-clone-only", false, "give these credentials to the clone step alone")
+	flags.BoolVar(&o.NetrcCloneOnly, "netrc-clone-only", false, "give the credentials for cloning to the clone step alone")
 	flags.StringVar(&o.CloneImage, "clone-image", translate.DefaultCloneImage, "image of the clone step")
+	flags.Var(span{&o.Timeout}, "timeout", "how long a pipeline may run (default 1h)")
+}
+
+func (c *conversion) addPods(flags *pflag.FlagSet) {
+	o := &c.options
 	flags.StringVar(&o.ServiceAccount, "service-account", "", "service account of pods, where the pipeline names none")
-	flags.DurationVar(&o.Timeout, "timeout", 0, "how long a pipeline may run (default 1h)")
-	flags.StringVar(&o.ClusterDomain, "cluster-domain", "cluster.local", "DNS domain of the cluster, for names of services")
-	addStorage(flags, &o.Workspace)
-	flags.Int64Var(&o.FSGroup, "fs-group", 0, "group that may write to volumes, for images that do not run as root")
-	flags.BoolVar(&o.InjectedSidecars, "injected-sidecars", false, "let steps wait for sidecars that others inject, as service meshes do")
-	flags.BoolVar(&o.Restricted, "restricted", false, "keep to the Pod security standard restricted: nothing runs as root")
 	flags.Var(millicores{&o.Requests.CPU}, "request-cpu", "CPU that each step asks for, where the pipeline does not say")
 	flags.Var(bytes{&o.Requests.Memory}, "request-memory", "memory that each step asks for, where the pipeline does not say")
 	flags.Var(millicores{&o.Limits.CPU}, "limit-cpu", "CPU that each step may use, where it does not say")
 	flags.Var(bytes{&o.Limits.Memory}, "limit-memory", "memory that each step may use, where it does not say")
-	flags.BoolVar(&c.strict, "strict", false, "fail on warnings")
-	flags.Var(choice[string]{&c.diagnostics, []string{"text", "json"}}, "diagnostics", "form of diagnostics: text or json")
+	flags.BoolVar(&o.Restricted, "restricted", false, "keep to the Pod security standard restricted: nothing runs as root")
+	flags.Int64Var(&o.FSGroup, "fs-group", 0, "group that may write to volumes, for images that do not run as root")
+	flags.BoolVar(&o.InjectedSidecars, "injected-sidecars", false, "let steps wait for sidecars that others inject, as service meshes do")
+	flags.StringVar(&o.ClusterDomain, "cluster-domain", "cluster.local", "DNS domain of the cluster, for names of services")
 }
 
 // result is a converted pipeline.
@@ -61,16 +73,12 @@ type result struct {
 
 // convert translates the pipelines of a file that the build triggers. Diagnostics have been reported where the error is
 // errReported; there is no result then.
-func (c *conversion) convert(ctx context.Context, s streams, file string) ([]result, error) {
-	text, err := readSource(file, s.in)
+func (c *conversion) convert(ctx context.Context, s streams, file source) ([]result, error) {
+	facts, err := c.facts.facts(ctx, folderOf(file.name))
 	if err != nil {
 		return nil, err
 	}
-	facts, err := c.facts.facts(ctx, folderOf(file))
-	if err != nil {
-		return nil, err
-	}
-	manifest, diags := parseSource(ctx, file, text, facts)
+	manifest, diags := parseSource(ctx, file.name, file.text, facts)
 	var results []result
 	if !diags.HasErrors() {
 		diags = append(diags, translate.ExplainSecrets(manifest)...)
@@ -84,26 +92,24 @@ func (c *conversion) convert(ctx context.Context, s streams, file string) ([]res
 	}
 	if len(results) == 0 && !diags.HasErrors() {
 		diags.Add(diag.Diagnostic{
-			Severity: diag.Error, Code: translate.CodeNothingRuns, Position: diag.Position{File: file},
+			Severity: diag.Error, Code: translate.CodeNothingRuns, Position: diag.Position{File: file.name},
 			Message: "there is nothing to run for " + describe(facts), Hint: "choose another build with --event, --branch or --tag",
 		})
 	}
 	if err := report(s.err, diags, c.diagnostics); err != nil {
 		return nil, err
 	}
-	if diags.HasErrors() || c.strict && hasWarnings(diags) {
+	if c.fails(diags) {
 		return nil, errReported
 	}
 	return results, nil
 }
 
-func hasWarnings(list diag.List) bool {
-	for _, d := range list {
-		if d.Severity == diag.Warning {
-			return true
-		}
-	}
-	return false
+// fails reports whether diagnostics end the command.
+func (c *conversion) fails(list diag.List) bool {
+	return slices.ContainsFunc(list, func(d diag.Diagnostic) bool {
+		return d.Severity == diag.Error || c.strict && d.Severity == diag.Warning
+	})
 }
 
 // selected are the pipelines to convert: the one that was asked for, or those whose trigger matches the build.
@@ -170,16 +176,21 @@ pipeline cannot be converted.`,
 		Example: `  # Convert the pipeline of the checkout you are in, and run it
   drone-runner-tekton convert | kubectl create -f -
 
-  # The pipeline of a tag, with files on shared storage
-  drone-runner-tekton convert --tag v1.2.3 --access-mode ReadWriteMany --storage-class nfs
+  # The pipelines of a tag, of a promotion, and of one name whatever its trigger
+  drone-runner-tekton convert --tag v1.2.3
+  drone-runner-tekton convert --target production --param VERSION=1.2.3
+  drone-runner-tekton convert --pipeline nightly
+
+  # A trusted repository, with secrets from the Secret ci, in the namespace builds, into a file
+  drone-runner-tekton convert --trusted --secret-name ci -n builds >run.yaml
 
   # One file for each pipeline
   drone-runner-tekton convert .drone.yml --output-dir tekton/`,
 		Args: usageArgs(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			file := defaultFile
-			if len(args) > 0 {
-				file = args[0]
+			file, err := sourceOf(args, s.in)
+			if err != nil {
+				return err
 			}
 			results, err := c.convert(cmd.Context(), s, file)
 			if err != nil {
@@ -193,9 +204,11 @@ pipeline cannot be converted.`,
 		},
 	}
 	c.add(cmd.Flags())
-	c.addExplain(cmd.Flags())
-	cmd.Flags().VarP(choice[string]{&output, []string{"yaml", "json"}}, "output", "o", "form of the output: yaml or json")
-	cmd.Flags().StringVar(&dir, "output-dir", "", "write a file for each pipeline into this folder")
+	group(cmd.Flags(), "Output", func(flags *pflag.FlagSet) {
+		c.addExplain(flags)
+		flags.VarP(choice[string]{&output, []string{"yaml", "json"}}, "output", "o", "form of the output on standard output: yaml or json")
+		flags.StringVar(&dir, "output-dir", "", "write a file for each pipeline into this folder instead")
+	})
 	return cmd
 }
 

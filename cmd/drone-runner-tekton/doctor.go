@@ -42,7 +42,7 @@ The exit status is 1 where builds could not run.`,
 			if err != nil {
 				return err
 			}
-			return examine(cmd.Context(), s, client, namespace, storage)
+			return reached(examine(cmd.Context(), s, client, namespace, storage), config)
 		},
 	}
 	k.add(cmd.Flags())

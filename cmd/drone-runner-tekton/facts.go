@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,8 +30,11 @@ type factFlags struct {
 	envFile                                               string
 }
 
+// events are those that Drone's server sends.
+var events = []string{api.EventPush, api.EventPullRequest, api.EventTag, api.EventPromote, api.EventRollback, eventCron, "custom"}
+
 func (f *factFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.event, "event", "", "event of the build: push, pull_request, tag, promote, rollback, cron or custom")
+	flags.Var(choice[string]{&f.event, events}, "event", "event of the build: push, pull_request, tag, promote, rollback, cron or custom")
 	flags.StringVar(&f.branch, "branch", "", "branch of the build; of a pull request, the branch that it goes to")
 	flags.StringVar(&f.source, "source-branch", "", "branch that a pull request comes from")
 	flags.StringVar(&f.ref, "ref", "", "git reference, such as refs/heads/main")
@@ -41,11 +45,12 @@ func (f *factFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.action, "action", "", "action of the event, such as opened")
 	flags.StringVar(&f.message, "message", "", "message of the commit")
 	flags.StringVar(&f.author, "author", "", "author of the commit")
-	flags.StringVar(&f.repo, "repo", "", "repository as OWNER/NAME")
+	flags.Var(slug{&f.repo}, "repo", "repository as OWNER/NAME")
 	flags.StringVar(&f.remote, "remote", "", "address to clone from")
 	flags.StringVar(&f.link, "link", "", "page of the commit")
 	flags.Int64Var(&f.buildNumber, "build-number", 0, "number of the build")
-	flags.StringToStringVar(&f.params, "param", nil, "build parameter as KEY=VALUE (can be repeated)")
+	flags.StringToStringVar(&f.params, "param", nil, "build parameter as `KEY=VALUE` (can be repeated)")
+	flags.Lookup("param").DefValue = "" // else the help shows an empty list
 	flags.StringVar(&f.envFile, "env-file", "", "file of DRONE_* variables, one a line, as a Drone build has them")
 }
 
@@ -57,6 +62,9 @@ func (f *factFlags) facts(ctx context.Context, folder string) (translate.Facts, 
 		var err error
 		if vars, err = godotenv.Read(f.envFile); err != nil {
 			return facts, fmt.Errorf("reading the variables of %s: %w", f.envFile, err)
+		}
+		if event := vars["DRONE_BUILD_EVENT"]; event != "" && !slices.Contains(events, event) {
+			return facts, fmt.Errorf("DRONE_BUILD_EVENT in %s is %q, and must be one of %s", f.envFile, event, strings.Join(events, ", "))
 		}
 	}
 	if f.tag != "" || cmp.Or(f.event, vars["DRONE_BUILD_EVENT"]) == api.EventTag {

@@ -31,6 +31,13 @@ func factsOf(t *testing.T, args ...string) translate.Facts {
 	return facts
 }
 
+// TestEventOfAFileOfVariables: an event that Drone does not know is told, as that of the flag is.
+func TestEventOfAFileOfVariables(t *testing.T) {
+	elsewhere(t, map[string]string{"good.yml": goodHead + "steps:\n" + goodStep, "vars": "DRONE_BUILD_EVENT=promotion\n"})
+	checkFailure(t, exitFailed, `Error: DRONE_BUILD_EVENT in vars is "promotion", and must be one of push, pull_request, tag, promote`,
+		"convert", "good.yml", "--env-file", "vars")
+}
+
 // some are the variables of a build by which events differ.
 func some(f translate.Facts) map[string]string {
 	out := map[string]string{}

@@ -3,7 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
+	"path"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/drone/drone-yaml/yaml"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -23,15 +26,55 @@ func (c choice[T]) String() string {
 }
 func (c choice[T]) Type() string { return "string" }
 func (c choice[T]) Set(s string) error {
+	if i := slices.Index(c.allowed, T(s)); i >= 0 {
+		*c.value = c.allowed[i]
+		return nil
+	}
+	return fmt.Errorf("must be one of %s", strings.Join(c.words(), ", "))
+}
+func (c choice[T]) words() []string {
 	var words []string
 	for _, a := range c.allowed {
-		if s == string(a) {
-			*c.value = a
-			return nil
-		}
 		words = append(words, string(a))
 	}
-	return fmt.Errorf("must be one of %s", strings.Join(words, ", "))
+	return words
+}
+
+// slug is a flag that takes the name of a repository with its owner.
+type slug struct{ value *string }
+
+func (r slug) String() string {
+	if r.value == nil {
+		return ""
+	}
+	return *r.value
+}
+func (slug) Type() string { return "string" }
+func (r slug) Set(s string) error {
+	if owner, name := path.Split(s); owner == "" || owner == "/" || name == "" {
+		return errors.New("must be OWNER/NAME, such as octocat/hello-world")
+	}
+	*r.value = s
+	return nil
+}
+
+// span is a flag that takes a time that passes.
+type span struct{ value *time.Duration }
+
+func (d span) String() string {
+	if d.value == nil || *d.value == 0 {
+		return ""
+	}
+	return d.value.String()
+}
+func (span) Type() string { return "duration" }
+func (d span) Set(s string) error {
+	value, err := time.ParseDuration(s)
+	if err != nil || value <= 0 {
+		return errors.New("must be a time such as 90m or 2h30m")
+	}
+	*d.value = value
+	return nil
 }
 
 // quantity is a flag that takes an amount as Kubernetes writes it.

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"net"
+	"strings"
 
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/rest"
@@ -20,13 +23,26 @@ func (k *kubeFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&k.context, "context", "", "context of the kubeconfig file")
 }
 
+// reached adds to an error of a first call what to look at.
+func reached(err error, config *rest.Config) error {
+	var trouble net.Error
+	if errors.As(err, &trouble) {
+		return fmt.Errorf("%w\nThe API server at %s does not answer; choose another cluster by --context or --kubeconfig", err, config.Host)
+	}
+	return err
+}
+
 // config is the connection, and the namespace: that of the flag, else of the context.
 func (k *kubeFlags) config() (*rest.Config, string, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = k.kubeconfig
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: k.context})
 	config, err := loader.ClientConfig()
-	if err != nil {
+	switch {
+	case clientcmd.IsEmptyConfig(err): // The library's own message names a variable that few know.
+		return nil, "", fmt.Errorf("no cluster is known: there is nothing in %s; name a file by --kubeconfig or KUBECONFIG",
+			strings.Join(rules.GetLoadingPrecedence(), " or "))
+	case err != nil:
 		return nil, "", fmt.Errorf("choosing a cluster: %w", err)
 	}
 	// A command makes few requests, and people wait for it.

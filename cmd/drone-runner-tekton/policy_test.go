@@ -31,10 +31,10 @@ func TestLintPolicies(t *testing.T) {
 		want   []string // the beginnings of the lines
 	}{
 		{"good", []string{"--policy", "good.yml"}, 0, []string{"1 of 1 files of policies can be used"}},
-		{"bad", []string{"--policy", "bad.yml"}, 1, []string{"bad.yml:3:13: error: kep is not a key of retention", "bad.yml:4:19: error: storage.layout:"}},
+		{"bad", []string{"--policy", "bad.yml"}, 1, []string{"bad.yml:3:13: error: kep is not a key of retention", "bad.yml:4:19: error: storage.layout:", "0 of 1 files of policies can be used"}},
 		{"both", []string{"--policy", "good.yml", ".drone.yml"}, 0, []string{"1 of 1 files of policies can be used", "1 of 1 files can be converted"}},
-		{"no such file", []string{"--policy", "none.yml"}, 1, []string{"none.yml: error: open none.yml"}},
-		{"pipeline", []string{"--policy", ".drone.yml"}, 1, []string{`.drone.yml:1:7: error: kind must be policy, found "pipeline"`}},
+		{"no such file", []string{"--policy", "none.yml"}, 1, []string{"none.yml: error: open none.yml", "0 of 1 files of policies can be used"}},
+		{"pipeline", []string{"--policy", ".drone.yml"}, 1, []string{`.drone.yml:1:7: error: kind must be policy, found "pipeline"`, "0 of 1 files of policies can be used"}},
 	} {
 		stdout, stderr, status := runCommand(t, append([]string{"lint"}, tt.args...)...)
 		var told []string

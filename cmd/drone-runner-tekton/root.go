@@ -27,6 +27,7 @@ Tekton workspaces. Convert a file once, or run as a runner of a Drone server.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          knownCommand,
+		Version:       version,
 		// as many letters may be wrong
 		SuggestionsMinimumDistance: 2,
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -38,6 +39,10 @@ Tekton workspaces. Convert a file once, or run as a runner of a Drone server.`,
 		return usageError{command: cmd.CommandPath(), err: err}
 	})
 	root.AddCommand(newConvert(s), newLint(s), newRun(s), newDoctor(s), newDaemon(s), newVersion(s))
+	for _, cmd := range root.Commands() {
+		addCompletion(cmd)
+	}
+	groupFlags(root)
 	return root
 }
 

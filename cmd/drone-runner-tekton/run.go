@@ -10,10 +10,14 @@ import (
 
 	api "github.com/drone/drone-go/drone"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	v1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	"github.com/tektoncd/pipeline/pkg/client/clientset/versioned"
 
 	"github.com/drone-tekton/drone-runner-tekton/bridge/cluster"
@@ -34,7 +38,8 @@ func newRun(s streams) *cobra.Command {
 
 Pipelines of the file that the build triggers run one after the other, in the order of the
 file. Logs go to standard output, all else to standard error. The exit status is that of
-the build: 0 where all pipelines succeeded, 1 where one failed. An interrupt cancels.`,
+the build: 0 where all pipelines succeeded, 1 where one failed. An interrupt cancels.
+Values that a pipeline reads from Secrets are masked in the logs, if you may read these.`,
 		Example: `  # Run the pipeline of the checkout you are in
   drone-runner-tekton run -n builds
 
@@ -42,9 +47,9 @@ the build: 0 where all pipelines succeeded, 1 where one failed. An interrupt can
   drone-runner-tekton run .drone.yml --pipeline test --keep`,
 		Args: usageArgs(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			file := defaultFile
-			if len(args) > 0 {
-				file = args[0]
+			file, err := sourceOf(args, s.in)
+			if err != nil {
+				return err
 			}
 			k.namespace = c.options.Namespace
 			config, namespace, err := k.config()
@@ -53,7 +58,7 @@ the build: 0 where all pipelines succeeded, 1 where one failed. An interrupt can
 			}
 			r, err := newRunning(cmd.Context(), config, namespace, c)
 			if err != nil {
-				return err
+				return reached(err, config)
 			}
 			r.streams, r.keep, r.noFollow = s, keep, noFollow
 			results, err := c.convert(cmd.Context(), s, file)
@@ -65,10 +70,12 @@ the build: 0 where all pipelines succeeded, 1 where one failed. An interrupt can
 		},
 	}
 	c.add(cmd.Flags())
-	c.addExplain(cmd.Flags())
-	k.add(cmd.Flags())
-	cmd.Flags().BoolVar(&keep, "keep", false, "keep the PipelineRun and what it owns")
-	cmd.Flags().BoolVar(&noFollow, "no-follow", false, "create the PipelineRuns and return; implies --keep")
+	group(cmd.Flags(), "Output", c.addExplain)
+	group(cmd.Flags(), "Cluster", func(flags *pflag.FlagSet) {
+		k.add(flags)
+		flags.BoolVar(&keep, "keep", false, "keep the PipelineRun and what it owns")
+		flags.BoolVar(&noFollow, "no-follow", false, "create the PipelineRuns and return; implies --keep")
+	})
 	return cmd
 }
 
@@ -78,6 +85,7 @@ type running struct {
 	clients        follow.Clients
 	logs           logs.Streams
 	namespace      string
+	netrc          string // Secret with the credentials for cloning; empty is none
 	keep, noFollow bool
 }
 
@@ -104,7 +112,9 @@ func newRunning(ctx context.Context, config *rest.Config, namespace string, c *c
 	if c.options.Name == "" {
 		c.options.Suffix = rand.String(5)
 	}
-	return &running{clients: follow.Clients{Kube: kube, Tekton: tekton}, logs: logs.ClusterStreams(kube.CoreV1()), namespace: namespace}, nil
+	return &running{
+		clients: follow.Clients{Kube: kube, Tekton: tekton}, logs: logs.ClusterStreams(kube.CoreV1()), namespace: namespace, netrc: c.options.Netrc,
+	}, nil
 }
 
 // all runs pipelines one after the other; the first failure is the end.
@@ -118,17 +128,9 @@ func (r *running) all(ctx context.Context, results []result) error {
 		if r.noFollow {
 			continue
 		}
-		view := &view{streams: r.streams, width: longestName(res.bundle)}
+		view := &view{streams: r.streams, width: longestName(res.bundle), mask: r.masker(ctx, res.bundle)}
 		answer, err := follow.Follow(ctx, r.clients, r.logs, run, res.bundle, view)
-		after, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
-		switch {
-		case err != nil && r.keep:
-			err = errors.Join(err, follow.Cancel(after, r.clients, run))
-		case !r.keep:
-			err = errors.Join(err, follow.Delete(after, r.clients, run))
-		}
-		cancel()
-		if err != nil {
+		if err = r.end(ctx, run, err); err != nil {
 			return err
 		}
 		fmt.Fprintf(r.err, "pipeline %s: %s\n", res.pipeline.DisplayName(), strings.TrimSpace(answer.Status+" "+answer.Error))
@@ -139,10 +141,64 @@ func (r *running) all(ctx context.Context, results []result) error {
 	return nil
 }
 
+// end leaves nothing behind of a run that was followed, unless it is to be kept, and says how an interrupted one ended.
+func (r *running) end(ctx context.Context, run *v1.PipelineRun, err error) error {
+	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	defer cancel()
+	var left error
+	ended := "deleted"
+	switch {
+	case !r.keep:
+		left = follow.Delete(after, r.clients, run)
+	case err != nil:
+		ended, left = "cancelled", follow.Cancel(after, r.clients, run)
+	}
+	if left != nil {
+		left = fmt.Errorf("%w\nIt is still there: kubectl delete pipelinerun -n %s %s", left, run.Namespace, run.Name)
+	}
+	switch {
+	case err != nil && ctx.Err() != nil && left == nil:
+		return fmt.Errorf("interrupted; the PipelineRun %s is %s", run.Name, ended)
+	case err != nil && ctx.Err() != nil:
+		return fmt.Errorf("interrupted; %w", left)
+	default:
+		return errors.Join(err, left)
+	}
+}
+
+// masker hides the values that the pipeline reads from Secrets. Where they cannot be read, a word says so.
+func (r *running) masker(ctx context.Context, b *translate.Bundle) *logs.Masker {
+	var values []string
+	read := func(name string, keys ...string) {
+		secret, err := r.clients.Kube.CoreV1().Secrets(r.namespace).Get(ctx, name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return
+		} else if err != nil {
+			fmt.Fprintf(r.err, "the values of the Secret %s are not masked in the logs: %v\n", name, err)
+			return
+		}
+		for _, key := range keys {
+			values = append(values, string(secret.Data[key]))
+		}
+	}
+	if len(b.Secrets) > 0 {
+		var keys []string
+		for _, s := range b.Secrets {
+			keys = append(keys, s.Key)
+		}
+		read(b.SecretName, keys...)
+	}
+	if r.netrc != "" {
+		read(r.netrc, translate.NetrcPassword)
+	}
+	return logs.NewMasker(values...)
+}
+
 // view prints what happens. Each line of a log begins with its step's name.
 type view struct {
 	streams
 	width int
+	mask  *logs.Masker
 	mu    sync.Mutex
 }
 
@@ -172,8 +228,5 @@ func (v *view) Step(step status.Step, state status.State) {
 func (v *view) Line(step string, text []byte) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	fmt.Fprintf(v.out, "%-*s > %s", v.width, step, text)
-	if len(text) == 0 || text[len(text)-1] != '\n' {
-		fmt.Fprintln(v.out)
-	}
+	fmt.Fprintf(v.out, "%-*s > %s\n", v.width, step, v.mask.Mask(strings.TrimSuffix(string(text), "\n")))
 }

@@ -20,6 +20,22 @@ const defaultFile = ".drone.yml"
 // maxFile bounds what is read, in bytes; the parser has a lower limit of its own, and tells of it.
 const maxFile = 16 << 20
 
+// source is the text of a pipeline's file. The name - is standard input.
+type source struct {
+	name string
+	text []byte
+}
+
+// sourceOf reads the file that the arguments name.
+func sourceOf(args []string, stdin io.Reader) (source, error) {
+	name := defaultFile
+	if len(args) > 0 {
+		name = args[0]
+	}
+	text, err := readSource(name, stdin)
+	return source{name, text}, err
+}
+
 // readSource reads a file, or standard input for "-".
 func readSource(name string, stdin io.Reader) ([]byte, error) {
 	var r io.Reader = stdin

@@ -20,5 +20,5 @@ func addStorage(flags *pflag.FlagSet, w *workspace.Options) {
 	flags.Var(choice[workspace.Claims]{&w.Claims, []workspace.Claims{workspace.Shared, workspace.PerVolume}}, "claims",
 		"how volumes share claims: shared or per-volume")
 	flags.StringVar(&w.Existing, "claim", "", "existing claim to use instead of making one")
-	flags.BoolVar(&w.Spread, "spread", false, "let steps run on any node; needs ReadWriteMany")
+	flags.BoolVar(&w.Spread, "spread", false, "let steps run on any node; claims are ReadWriteMany then")
 }
