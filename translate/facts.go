@@ -66,9 +66,11 @@ func (f Facts) repoVariables() map[string]string {
 }
 
 // buildVariables are the variables of the build. Their status is what a step sees that starts while the pipeline is, or
-// is not, failing: Drone knows only success and failure there.
+// is not, failing: Drone knows only success and failure there. A build fails with any of its stages.
 func (f Facts) buildVariables(failing bool) map[string]string {
 	b := f.Build
+	stages := f.failedStages()
+	failing = failing || stages != ""
 	number, parent := strconv.FormatInt(b.Number, 10), strconv.FormatInt(b.Parent, 10)
 	created, started, finished := unix(b.Created), f.unixOrNow(b.Started), f.unixOrNow(b.Finished)
 	vars := map[string]string{
@@ -127,10 +129,8 @@ func (f Facts) buildVariables(failing bool) map[string]string {
 		addSemver(vars, tag)
 		addCalver(vars, tag)
 	}
-	if failing {
-		if stages := f.failedStages(); stages != "" {
-			vars["DRONE_FAILED_STAGES"] = stages
-		}
+	if stages != "" {
+		vars["DRONE_FAILED_STAGES"] = stages
 	}
 	return vars
 }

@@ -26,11 +26,7 @@ func full() Facts {
 			Author: "octocat", AuthorName: "The Octocat", AuthorEmail: "octocat@example.com",
 			AuthorAvatar: "https://example.com/a.png",
 			Deploy:       "production", DeployID: 9, Created: 1, Started: 2, Finished: 3, Status: "running",
-			Stages: []*api.Stage{
-				{Name: "ok", Status: api.StatusPassing}, {Name: "bad", Status: api.StatusFailing},
-				{Name: "worse", Status: api.StatusError}, {Name: "shot", Status: api.StatusKilled},
-				{Name: "left", Status: api.StatusSkipped},
-			},
+			Stages: []*api.Stage{{Name: "ok", Status: api.StatusPassing}, {Name: "left", Status: api.StatusSkipped}},
 		},
 		Stage: api.Stage{
 			Kind: "pipeline", Type: "docker", Name: "test", Number: 2, Machine: "m", OS: "linux", Arch: "arm",
@@ -167,23 +163,43 @@ func TestVariablesThatDependOnTheBuild(t *testing.T) {
 	}
 }
 
+// failedStages are stages of a build, three of which have failed.
+var failedStages = []*api.Stage{
+	{Name: "ok", Status: api.StatusPassing}, {Name: "bad", Status: api.StatusFailing},
+	{Name: "worse", Status: api.StatusError}, {Name: "shot", Status: api.StatusKilled},
+	{Name: "left", Status: api.StatusSkipped},
+}
+
+// A step is told that its build fails by its own pipeline and by others of the build, and that its stage fails by its own
+// alone.
 func TestVariablesOfAFailingPipeline(t *testing.T) {
-	f := full()
-	for failing, want := range map[bool]map[string]string{
-		false: {"DRONE_BUILD_STATUS": "success", "DRONE_STAGE_STATUS": "success", "CI_BUILD_STATUS": "success"},
-		true: {
-			"DRONE_BUILD_STATUS": "failure", "DRONE_STAGE_STATUS": "failure", "CI_BUILD_STATUS": "failure",
-			"DRONE_FAILED_STAGES": "bad,worse,shot",
-		},
+	for _, test := range []struct {
+		rule    string
+		stages  []*api.Stage
+		failing bool
+		want    map[string]string
+	}{
+		{"well", full().Build.Stages, false,
+			map[string]string{"DRONE_BUILD_STATUS": "success", "DRONE_STAGE_STATUS": "success", "CI_BUILD_STATUS": "success"}},
+		{"failing", full().Build.Stages, true,
+			map[string]string{"DRONE_BUILD_STATUS": "failure", "DRONE_STAGE_STATUS": "failure", "CI_BUILD_STATUS": "failure"}},
+		{"after stages that failed", failedStages, false,
+			map[string]string{"DRONE_BUILD_STATUS": "failure", "DRONE_STAGE_STATUS": "success", "CI_BUILD_STATUS": "failure",
+				"DRONE_FAILED_STAGES": "bad,worse,shot"}},
+		{"failing after stages that failed", failedStages, true,
+			map[string]string{"DRONE_BUILD_STATUS": "failure", "DRONE_STAGE_STATUS": "failure", "CI_BUILD_STATUS": "failure",
+				"DRONE_FAILED_STAGES": "bad,worse,shot"}},
 	} {
+		f := full()
+		f.Build.Stages = test.stages
 		got := map[string]string{}
-		for name, value := range merged(f.buildVariables(failing), f.stageVariables(failing)) {
+		for name, value := range merged(f.buildVariables(test.failing), f.stageVariables(test.failing)) {
 			if strings.HasSuffix(name, "_STATUS") || strings.Contains(name, "FAILED") {
 				got[name] = value
 			}
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("failing: %v: variables of the state (-want +got):\n%s", failing, diff)
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s: variables of the state (-want +got):\n%s", test.rule, diff)
 		}
 	}
 }

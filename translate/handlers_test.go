@@ -122,10 +122,8 @@ func TestStateThatAStepIsTold(t *testing.T) {
 			"CI_BUILD_STATUS": "success"},
 		"w": {"DRONE_BUILD_STATUS": "success", "DRONE_STAGE_STATUS": "success",
 			"CI_BUILD_STATUS": "success"},
-		"w-on-failure": {"DRONE_BUILD_STATUS": "failure", "DRONE_STAGE_STATUS": "failure", "CI_BUILD_STATUS": "failure",
-			"DRONE_FAILED_STAGES": "bad,worse,shot"},
-		"f": {"DRONE_BUILD_STATUS": "failure", "DRONE_STAGE_STATUS": "failure", "CI_BUILD_STATUS": "failure",
-			"DRONE_FAILED_STAGES": "bad,worse,shot"},
+		"w-on-failure": {"DRONE_BUILD_STATUS": "failure", "DRONE_STAGE_STATUS": "failure", "CI_BUILD_STATUS": "failure"},
+		"f":            {"DRONE_BUILD_STATUS": "failure", "DRONE_STAGE_STATUS": "failure", "CI_BUILD_STATUS": "failure"},
 	} {
 		env := started(t, b, task).env
 		maps.DeleteFunc(env, func(name, _ string) bool {
