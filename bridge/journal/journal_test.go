@@ -46,7 +46,7 @@ func TestRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(entry(), got, cmpopts.IgnoreUnexported(Entry{})); diff != "" {
+	if diff := cmp.Diff(entry(), got, cmpopts.IgnoreUnexported(Entry{}, status.State{})); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	if machine, phase := Brief(got.object); machine != "m" || phase != Running {

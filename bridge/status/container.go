@@ -127,7 +127,7 @@ func containerStatus(pod *corev1.Pod, name string) *corev1.ContainerStatus {
 func ofTerminated(pod *corev1.Pod, cs *corev1.ContainerStatus) State {
 	t := cs.State.Terminated
 	m := parseMessage(t.Message)
-	st := State{ExitCode: int(t.ExitCode), Started: t.StartedAt.Time, Stopped: t.FinishedAt.Time}
+	st := State{ExitCode: int(t.ExitCode), Started: t.StartedAt.Time, Stopped: t.FinishedAt.Time, fatal: t.ExitCode != 0}
 	if m.exit != nil {
 		st.ExitCode = *m.exit
 	}
@@ -287,8 +287,11 @@ func (v *view) fromTaskRun(tr *v1.TaskRun, u Unit, last State) State {
 		ran = ran || s.Running != nil || s.Terminated != nil
 		if s.Terminated != nil && !madeUp(s) {
 			st := ofTerminated(&corev1.Pod{}, &corev1.ContainerStatus{Name: s.Container, State: s.ContainerState})
-			if s.TerminationReason == "Skipped" {
+			switch s.TerminationReason {
+			case "Skipped":
 				return State{Status: api.StatusSkipped}
+			case "Continued":
+				st.fatal = false // The exit code is that of the process, in a container that did well.
 			}
 			// Its log is there, even where what is known of the pod is older than that the container has run.
 			st.Output = &Output{Pod: tr.Status.PodName, Container: stepPrefix + u.Container, Terminated: true}

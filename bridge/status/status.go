@@ -100,6 +100,8 @@ type State struct {
 	Output *Output
 	// Trouble is set while the container cannot start; the step fails when that lasts.
 	Trouble *Trouble
+
+	fatal bool // the container itself has failed, with Tekton's entrypoint in it
 }
 
 // Output is a container with a log.

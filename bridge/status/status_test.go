@@ -90,6 +90,7 @@ func TestStep(t *testing.T) {
 	ending := &Ending{Cancelled, now.Add(-15 * time.Second)}
 	tests := []struct {
 		name    string
+		ignore  bool // its failure
 		run     *v1.PipelineRun
 		task    *v1.TaskRun
 		pod     *corev1.Pod
@@ -141,6 +142,16 @@ func TestStep(t *testing.T) {
 		{name: "death by a signal that is gone on after, as Tekton tells it", run: ongoing, task: task(yes, "Succeeded", func(tr *v1.TaskRun) {
 			tr.Status.Steps = []v1.StepState{{Name: "a", Container: "step-a", ContainerState: terminated(-1, "Error", "")}}
 		}), status: "failure", exit: 137},
+		{name: "failure that is ignored", ignore: true, run: ongoing, task: task(yes, "Succeeded"),
+			pod: pod(terminated(0, "Completed", `[{"key":"ExitCode","value":"7","type":3}]`)), status: "failure", exit: 7},
+		{name: "failure that is ignored, as Tekton tells it", ignore: true, run: ongoing, task: task(yes, "Succeeded", func(tr *v1.TaskRun) {
+			tr.Status.Steps = []v1.StepState{{Name: "a", Container: "step-a", TerminationReason: "Continued",
+				ContainerState: terminated(7, "Error", "")}}
+		}), status: "failure", exit: 7},
+		{name: "no shell, which cannot be ignored", ignore: true, run: ongoing, task: task(no, "Failed"),
+			pod: pod(terminated(1, "Error", "")), status: "error", exit: 255, error: "could not be started"},
+		{name: "out of memory, which cannot be ignored", ignore: true, run: ongoing, task: task(no, "Failed"),
+			pod: pod(terminated(137, "OOMKilled", "")), status: "error", exit: 255, error: "out of memory"},
 		{name: "a result that looks like Tekton's message", run: ongoing, task: task(yes, "Succeeded"),
 			pod: pod(terminated(0, "Completed", `[{"key":"ExitCode","value":"7","type":1}]`)), status: "success"},
 		{name: "skipped by its own condition", run: ongoing, task: task(yes, "Succeeded"),
@@ -189,7 +200,7 @@ func TestStep(t *testing.T) {
 	}
 	for _, tt := range tests {
 		q := Question{
-			Cluster: Cluster{Run: tt.run}, Steps: []Step{{Number: 1, Name: "a", Units: []Unit{{Task: "a", Container: "a"}}}},
+			Cluster: Cluster{Run: tt.run}, Steps: []Step{{Number: 1, Name: "a", IgnoreFailure: tt.ignore, Units: []Unit{{Task: "a", Container: "a"}}}},
 			Ending: tt.ending, Now: now, Grace: time.Minute, TroubleSince: tt.since, Known: map[int]State{1: tt.known},
 		}
 		if tt.task != nil {

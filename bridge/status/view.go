@@ -104,9 +104,24 @@ func (v *view) unit(s *Step, u Unit) State {
 		return State{Status: api.StatusPending}
 	case s.Detached:
 		return v.sidecar(tr, u)
+	case s.IgnoreFailure:
+		return notIgnored(v.inTask(tr, u))
 	default:
 		return v.inTask(tr, u)
 	}
+}
+
+// notIgnored is the state of a step whose failure is to be ignored. Tekton's entrypoint ignores what a step's own process
+// does. Where it cannot start one, as without a shell, or where the whole container ends, the run fails and goes on
+// with the steps for failures: to Drone an error, which is not ignored either.
+func notIgnored(st State) State {
+	if st.Status == api.StatusFailing && st.fatal {
+		st.Status, st.ExitCode = api.StatusError, exitError
+		if st.Error == "" {
+			st.Error = "the step could not be started, or was ended from outside; its log may say more"
+		}
+	}
+	return st
 }
 
 // finish settles what is still open when the run is done, as Drone's runners do: what has not started is skipped, and
