@@ -109,14 +109,10 @@ func (l *launcher) tryLaunch(ctx context.Context, s *session) error {
 	if w.Bundle == nil {
 		return l.start(ctx, s, nil)
 	}
-	for _, warning := range w.Warnings {
-		if warning.Severity != diag.Info {
-			logging.FromContext(ctx).Infow("Pipeline translated with a warning", "warning", warning.String())
-		}
-	}
 	if e.Run != w.Name || e.Namespace != w.Namespace {
 		// Written down before the run is made: whoever cleans up has to know where to look.
 		e.Namespace, e.Run, e.Timeout = w.Namespace, w.Name, w.Bundle.Plan.Timeout
+		e.Warnings = warningsOf(w.Warnings)
 		if err := l.journal.Save(ctx, e); err != nil {
 			return err
 		}
@@ -127,6 +123,23 @@ func (l *launcher) tryLaunch(ctx context.Context, s *session) error {
 	l.metrics.created.Observe(l.options.Clock.Since(e.Reserved).Seconds())
 	l.values.keep(e.StageID, w.Values)
 	return l.start(ctx, s, w.Bundle)
+}
+
+// maxWarnings bounds the lines that a log begins with. A pipeline with more has a fault that is repeated.
+const maxWarnings = 20
+
+// warningsOf are the lines for the author of a pipeline. What merely differs needs no change, and is not told each time.
+func warningsOf(list diag.List) []string {
+	var lines []string
+	for _, d := range list.Sorted() {
+		if d.Severity != diag.Info {
+			lines = append(lines, d.String())
+		}
+	}
+	if more := len(lines) - maxWarnings; more > 0 {
+		lines = append(lines[:maxWarnings], fmt.Sprintf("%d more warnings: drone-runner-tekton lint tells them all", more))
+	}
+	return lines
 }
 
 // start tells the server that the stage runs, with all its steps, and keeps the ids that they get.

@@ -62,7 +62,7 @@ func (ls *stepLogs) open(s *session, step *journal.Step) *stepLog {
 	log := logging.FromContext(s.ctx).With(s.entry.Fields()...).With("step", step.Name)
 	l := &stepLog{
 		relay: logs.New(s.ctx, ls.sender, logs.Config{
-			Step: step.Told.ID, Start: start, Masker: s.masker, Limit: ls.options.LogLimit, Cursor: step.Cursor,
+			Step: step.Told.ID, Start: start, Masker: s.masker, Limit: ls.options.LogLimit, Head: step.Warnings, Cursor: step.Cursor,
 			Metrics: ls.metrics, Log: log,
 		}),
 		namespace: s.entry.Namespace, streams: ls.streams, metrics: ls.metrics,

@@ -66,7 +66,7 @@ func (t *teller) cursors(s *session) bool {
 		if l == nil || step.Uploaded {
 			continue
 		}
-		if c := l.relay.Cursor(); c.Lines != step.Cursor.Lines || len(c.Notes) != len(step.Cursor.Notes) || c.Container != step.Cursor.Container {
+		if c := l.relay.Cursor(); c.Lines != step.Cursor.Lines || c.Next != step.Cursor.Next || len(c.Notes) != len(step.Cursor.Notes) || c.Container != step.Cursor.Container {
 			step.Cursor, dirty = c, true
 		}
 	}
@@ -94,7 +94,9 @@ func (t *teller) step(ctx context.Context, s *session, step *journal.Step, st st
 		t.metrics.started.Observe(t.options.Clock.Since(st.Started).Seconds())
 	}
 	if log == nil && !step.Uploaded {
-		log = s.open(s, step)
+		if log, err = t.open(ctx, s, step); err != nil {
+			return changed, err
+		}
 	}
 	if log != nil && st.Output != nil {
 		log.follow(*st.Output)
@@ -112,6 +114,18 @@ func (t *teller) step(ctx context.Context, s *session, step *journal.Step, st st
 	}
 	more, err := t.report(ctx, s, step, st)
 	return changed || more, err
+}
+
+// open begins to carry a step's log. The first one of a stage begins with the warnings about the pipeline; that it does is
+// written down first, so that no other one will.
+func (t *teller) open(ctx context.Context, s *session, step *journal.Step) (*stepLog, error) {
+	if e := s.entry; len(e.Warnings) > 0 {
+		step.Warnings, e.Warnings = e.Warnings, nil
+		if err := t.save(ctx, s, true); err != nil {
+			return nil, err
+		}
+	}
+	return s.open(s, step), nil
 }
 
 // finishLog has a step's log completed and uploaded, and reports whether it is.
@@ -147,7 +161,9 @@ func (t *teller) wait(ctx context.Context, s *session, step *journal.Step, st st
 	}
 	log := s.logs[step.Number]
 	if log == nil {
-		log = s.open(s, step)
+		if log, err = t.open(ctx, s, step); err != nil {
+			return changed, err
+		}
 	}
 	log.relay.Note(st.Waiting)
 	return changed, nil

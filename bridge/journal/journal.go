@@ -54,6 +54,8 @@ type Entry struct {
 	Run       string        `json:"run,omitempty"`       // its name; empty while there is none
 	Timeout   time.Duration `json:"timeout,omitempty"`
 	Steps     []*Step       `json:"steps,omitempty"`
+	// Warnings are what the translation of the pipeline has to tell its author, until a step's log is there to take them.
+	Warnings []string `json:"warnings,omitempty"`
 	// Ending is set once the runner ends the pipeline; Ended reports that the server did so by itself, and Failure is why
 	// the stage could not be run.
 	Ending  *status.Ending `json:"ending,omitempty"`
@@ -71,6 +73,8 @@ type Step struct {
 	End *status.State `json:"end,omitempty"`
 	// Opened reports that the server has a live log for a step that does not run yet.
 	Opened bool `json:"opened,omitempty"`
+	// Warnings are the lines that the step's log begins with.
+	Warnings []string `json:"warnings,omitempty"`
 	// Uploaded reports that the server has the whole log, with the card of that schema if there is one.
 	Uploaded bool        `json:"uploaded,omitempty"`
 	Schema   string      `json:"schema,omitempty"`

@@ -26,12 +26,13 @@ func entry() *Entry {
 		Stage: &rpc.Stage{Stage: api.Stage{ID: 5, Name: "default", Version: 3, OnSuccess: true}, Extra: rpc.Extra{"new": json.RawMessage(`"x"`)}},
 		Repo:  "octo/cat", Build: 7, Link: "https://drone/7", Namespace: "builds", Run: "cat-7-abcdef", Timeout: time.Hour,
 		Steps: []*Step{{
-			Step: status.Step{Number: 1, Name: "a", FailFast: true, Units: []status.Unit{{Task: "a", Container: "a"}}},
-			Told: &rpc.Step{Step: api.Step{ID: 9, Number: 1, Version: 2, Status: "running", Started: at.Unix()}},
-			End:  &status.State{Status: "failure", ExitCode: 1, Started: at, Stopped: at.Add(time.Second)}, Opened: true, Uploaded: true,
+			Step:   status.Step{Number: 1, Name: "a", FailFast: true, Units: []status.Unit{{Task: "a", Container: "a"}}},
+			Told:   &rpc.Step{Step: api.Step{ID: 9, Number: 1, Version: 2, Status: "running", Started: at.Unix()}},
+			End:    &status.State{Status: "failure", ExitCode: 1, Started: at, Stopped: at.Add(time.Second)},
+			Opened: true, Warnings: []string{"w"}, Uploaded: true,
 			Schema: "s", Cursor: logs.Cursor{Lines: 4, Last: at, Notes: []logs.Note{{Text: "n"}}},
 		}},
-		Ending: &status.Ending{Cause: status.Cancelled, At: at}, Ended: true, Failure: "f",
+		Warnings: []string{"v"}, Ending: &status.Ending{Cause: status.Cancelled, At: at}, Ended: true, Failure: "f",
 	}
 }
 

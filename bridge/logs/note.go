@@ -14,6 +14,20 @@ func (r *Relay) Note(text string) {
 	r.said = text
 }
 
+// head relays the lines that the log begins with. An earlier process that has shown anything has shown them.
+func (r *Relay) head() {
+	for _, text := range r.config.Head {
+		_, _ = r.text([]byte(noteLine(r.config.Masker.Mask(text))))
+	}
+	switch {
+	case len(r.config.Head) == 0:
+	case r.config.Cursor.Next > 0:
+		r.live.skip(r.at)
+	default:
+		r.live.reach(r.at, time.Time{})
+	}
+}
+
 // insert adds a note as soon as it does not stand inside a line, or among lines of an earlier process.
 func (r *Relay) insert(text string) {
 	sec := max(0, int64(time.Since(r.config.Start)/time.Second))

@@ -31,7 +31,8 @@ type Config struct {
 	Start   time.Time // when the step started; the times of lines count from here; by default from now
 	Masker  *Masker
 	Limit   Limit
-	Cursor  Cursor // of an earlier process
+	Head    []string // the runner's own lines that the log begins with, the same in each process
+	Cursor  Cursor   // of an earlier process
 	Metrics *Metrics
 	Log     *zap.SugaredLogger
 }
@@ -89,6 +90,7 @@ func New(ctx context.Context, sender Sender, config Config) *Relay {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.head()
 	r.expect()
 	return r
 }

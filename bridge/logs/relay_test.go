@@ -513,7 +513,7 @@ func TestLogSurvivesTheRunner(t *testing.T) {
 				var cursor Cursor
 				for {
 					ctx, kill := context.WithCancel(t.Context())
-					relay := New(ctx, drone, Config{Start: start, Masker: masker, Cursor: cursor})
+					relay := New(ctx, drone, Config{Start: start, Masker: masker, Head: []string{"warning: a hunter2", "warning: another"}, Cursor: cursor})
 					relay.Note("waiting: pulling image")
 					life := time.AfterFunc(time.Duration(random.IntN(15_000))*time.Millisecond, kill)
 					err := relay.Follow(ctx, node.container())
@@ -538,7 +538,7 @@ func TestLogSurvivesTheRunner(t *testing.T) {
 					}
 				}
 
-				want := numbered(said{0, "[runner] waiting: pulling image\n"})
+				want := numbered(said{0, "[runner] warning: a ******\n"}, said{0, "[runner] warning: another\n"}, said{0, "[runner] waiting: pulling image\n"})
 				for line := range strings.Lines(masker.Mask(node.written.String())) {
 					want = append(want, Line{Number: len(want), Message: line})
 				}
