@@ -12,6 +12,6 @@
 //	b.check(expect.Stage{…})                          // waits, and compares
 //	docker.clean(t, b)                                // waits until nothing of it is left in the cluster
 //
-// A test that kills its runner, or needs other settings, starts one by startRunner. The tests have the build tag e2e;
-// script run starts what they need.
+// A test that kills its runner, or needs other settings, starts one of its own by startProcess. The tests have the build
+// tag e2e; script run starts what they need.
 package push

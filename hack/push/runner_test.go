@@ -65,23 +65,6 @@ func allRunners() []*runner {
 	return slices.Clone(all.runners)
 }
 
-// startRunner starts a runner for one test. After the test it is checked, and removed with all that is in its namespace.
-func startRunner(t *testing.T, s settings) *runner {
-	t.Helper()
-	r, err := deploy(t.Context(), s)
-	if r != nil {
-		t.Cleanup(func() {
-			for _, fault := range r.end(context.Background()) {
-				t.Error(fault)
-			}
-		})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
 // deploy starts a runner by deploy/runner.yaml as it is, with the image under test and some variables, and waits until it
 // is ready. A runner that is returned beside an error is there to be removed.
 func deploy(ctx context.Context, s settings) (*runner, error) {
