@@ -44,6 +44,9 @@ func (v *view) inTask(tr *v1.TaskRun, u Unit) State {
 	if Final(st.Status) {
 		return v.explain(st, tr, pod)
 	}
+	if tr.IsDone() && pod != nil && turnOf(pod, stepPrefix+u.Container).never {
+		return State{Status: api.StatusSkipped}
+	}
 	if tr.IsDone() {
 		return v.fromTaskRun(tr, u, st)
 	}
@@ -63,7 +66,7 @@ func (v *view) podOf(tr *v1.TaskRun) *corev1.Pod {
 // inPod is the state of a container. Tekton starts all containers of a pod at once, and each waits until those before it
 // have ended: a step runs when its container does and it is its turn.
 func (v *view) inPod(pod *corev1.Pod, container string) State {
-	turn, since := turnOf(pod, container)
+	turn := turnOf(pod, container)
 	cs := containerStatus(pod, container)
 	if cs == nil {
 		return v.waiting(pod, nil)
@@ -73,19 +76,19 @@ func (v *view) inPod(pod *corev1.Pod, container string) State {
 	case cs.State.Terminated != nil:
 		st := ofTerminated(pod, cs)
 		st.Output = output
-		if st.Started.Before(since) {
-			st.Started = since
+		if st.Started.Before(turn.since) {
+			st.Started = turn.since
 		}
 		if st.Status == api.StatusSkipped {
 			st.Output = nil
 		}
 		return st
-	case cs.State.Running != nil && !turn:
+	case cs.State.Running != nil && !turn.come:
 		return State{Status: api.StatusPending}
 	case cs.State.Running != nil:
 		started := cs.State.Running.StartedAt.Time
-		if started.Before(since) {
-			started = since
+		if started.Before(turn.since) {
+			started = turn.since
 		}
 		return State{Status: api.StatusRunning, Started: started, Output: output}
 	default:
@@ -93,24 +96,36 @@ func (v *view) inPod(pod *corev1.Pod, container string) State {
 	}
 }
 
-// turnOf reports whether the steps before a container's have ended, and when the last of them has.
-func turnOf(pod *corev1.Pod, container string) (turn bool, since time.Time) {
+// turn is where a pod has come to in the order of its steps, as seen by one of them.
+type turn struct {
+	come  bool      // the steps before it have ended, well or with a failure that Tekton goes on after
+	never bool      // one of them has failed: Tekton's entrypoint will notice within a second, and skip the step
+	since time.Time // when the last of them that has ended did
+}
+
+// turnOf finds the turn of a container.
+func turnOf(pod *corev1.Pod, container string) (t turn) {
+	t.come = true
 	for _, c := range pod.Spec.Containers {
 		if c.Name == container {
-			return true, since
+			break
 		}
 		if !strings.HasPrefix(c.Name, stepPrefix) {
 			continue
 		}
 		cs := containerStatus(pod, c.Name)
 		if cs == nil || cs.State.Terminated == nil {
-			return false, since
+			t.come = false
+			continue
 		}
-		if at := cs.State.Terminated.FinishedAt.Time; at.After(since) {
-			since = at
+		if cs.State.Terminated.ExitCode != 0 {
+			t.come, t.never = false, true
+		}
+		if at := cs.State.Terminated.FinishedAt.Time; at.After(t.since) {
+			t.since = at
 		}
 	}
-	return true, since
+	return t
 }
 
 func containerStatus(pod *corev1.Pod, name string) *corev1.ContainerStatus {

@@ -247,6 +247,37 @@ func TestTimes(t *testing.T) {
 	}
 }
 
+// TestBehindAFailure: a step behind one of its pod that failed never runs, though its container does for a moment.
+func TestBehindAFailure(t *testing.T) {
+	skipped := terminated(1, "Error", `[{"key":"Reason","value":"Skipped","type":3}]`)
+	tests := []struct {
+		name   string
+		task   *v1.TaskRun
+		first  corev1.ContainerState
+		second corev1.ContainerState
+		status string
+	}{
+		{"not noticed yet", task(unknown, "Running"), terminated(1, "Error", ""), running(), "pending"},
+		{"noticed", task(unknown, "Running"), terminated(1, "Error", ""), skipped, "skipped"},
+		{"the task is done before", task(no, "Failed"), terminated(1, "Error", ""), running(), "skipped"},
+		{"the container was not started", task(no, "Failed"), terminated(137, "OOMKilled", ""), waiting("ContainerCreating", ""), "skipped"},
+		{"a failure that is gone on after", task(unknown, "Running"), terminated(0, "Completed", `[{"key":"ExitCode","value":"1","type":3}]`),
+			running(), "running"},
+	}
+	for _, tt := range tests {
+		p := pod(tt.first)
+		p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: "step-b"})
+		p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, corev1.ContainerStatus{Name: "step-b", State: tt.second})
+		got := Of(Question{
+			Cluster: Cluster{Run: run(unknown, "Running"), TaskRuns: []*v1.TaskRun{tt.task}, Pods: []*corev1.Pod{p}},
+			Steps:   []Step{{Number: 2, Name: "b", Units: []Unit{{Task: "a", Container: "b"}}}}, Now: now,
+		}).Steps[0]
+		if got.Status != tt.status || got.Error != "" {
+			t.Errorf("%s: b is %s, error %q; want %s", tt.name, got.Status, got.Error, tt.status)
+		}
+	}
+}
+
 // TestStage is the table of the stage's status: that of the first step in the list that did not succeed.
 func TestStage(t *testing.T) {
 	ok := State{Status: api.StatusPassing}
