@@ -35,7 +35,7 @@ type settings struct {
 	env      map[string]string
 }
 
-// policies give a layout to repositories by the end of their names.
+// policies give a layout, or volumes, to repositories by the end of their names.
 const policies = `
 kind: policy
 name: chains
@@ -46,6 +46,19 @@ kind: policy
 name: pod
 match: {repo: "*/*-pod"}
 storage: {layout: pod}
+---
+kind: policy
+name: volumes
+match: {repo: "*/*-volumes"}
+volumes:
+- name: ca
+  path: /etc/ca/ca.crt
+  sub_path: ca.crt
+  read_only: true
+  config_map: {name: push-ca}
+- name: scratch
+  path: /scratch
+  temp: {medium: memory, size_limit: 16MiB}
 `
 
 // runner is a runner in a namespace of its own, where its pipelines run too. It takes the pipelines that name it.
