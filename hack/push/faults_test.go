@@ -121,7 +121,7 @@ func serviceCase(name string, lines int, over time.Duration) faultCase {
 }
 
 // start starts so many builds of the pipeline, in one repository.
-func (c faultCase) start(t *testing.T, r *runner, count int) []*build {
+func (c faultCase) start(t testing.TB, r *runner, count int) []*build {
 	t.Helper()
 	builds := []*build{newRepoNamed(t, c.name, expect.Repository{}).push(r.claim([]byte(c.source)))}
 	for len(builds) < count {
@@ -137,7 +137,7 @@ type started struct {
 }
 
 // startAll starts some builds of each pipeline.
-func startAll(t *testing.T, r *runner, each int, cases ...faultCase) (all []started) {
+func startAll(t testing.TB, r *runner, each int, cases ...faultCase) (all []started) {
 	t.Helper()
 	for _, c := range cases {
 		for _, b := range c.start(t, r, each) {
@@ -148,7 +148,7 @@ func startAll(t *testing.T, r *runner, each int, cases ...faultCase) (all []star
 }
 
 // checkAll waits for the end of all, and checks them.
-func checkAll(t *testing.T, r *runner, all []started) {
+func checkAll(t testing.TB, r *runner, all []started) {
 	t.Helper()
 	for _, b := range all {
 		b.check(b.want)

@@ -25,7 +25,7 @@ const branch = "main"
 
 // repo is a repository at Gitea that is active in Drone.
 type repo struct {
-	t    *testing.T
+	t    testing.TB
 	slug string // owner/name
 }
 
@@ -34,13 +34,13 @@ var syncing sync.Mutex
 
 // newRepo makes a repository, and deletes it after the test; KEEP=1 leaves it. The name begins with the last part of the
 // test's.
-func newRepo(t *testing.T, s expect.Repository) *repo {
+func newRepo(t testing.TB, s expect.Repository) *repo {
 	t.Helper()
 	name := strings.ToLower(t.Name()[strings.LastIndex(t.Name(), "/")+1:])
 	return newRepoNamed(t, name, s)
 }
 
-func newRepoNamed(t *testing.T, name string, s expect.Repository) *repo {
+func newRepoNamed(t testing.TB, name string, s expect.Repository) *repo {
 	t.Helper()
 	name = "push-" + rand.String(5) + "-" + name
 	r := &repo{t: t, slug: owner + "/" + name}

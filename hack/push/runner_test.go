@@ -255,7 +255,7 @@ func (r *runner) leftovers(ctx context.Context, selector string) (found []string
 }
 
 // clean waits until nothing is left in the cluster of a build that has ended, but its finished runs.
-func (r *runner) clean(t *testing.T, b *build) {
+func (r *runner) clean(t testing.TB, b *build) {
 	t.Helper()
 	for _, stage := range b.get().Stages {
 		if err := r.emptied(t.Context(), fmt.Sprintf("%s=%d", journal.LabelStageID, stage.ID)); err != nil {
