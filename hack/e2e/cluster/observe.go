@@ -90,6 +90,9 @@ func (c *Cluster) observeTask(ctx context.Context, o *expect.Observed, pt v1.Pip
 			continue
 		}
 		found := stepState(tr, step.Name)
+		if pod != nil {
+			found.Pod = pod.Name
+		}
 		if pod != nil && (found.Outcome == expect.Success || found.Outcome == expect.Failure) {
 			var err error
 			if found.Log, err = c.Log(ctx, pod, "step-"+step.Name); err != nil {

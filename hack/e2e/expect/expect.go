@@ -128,7 +128,8 @@ type Observation struct {
 	Error      string
 	Start, End time.Time // of one that ran to its end
 	Log        string
-	Runs       int // how often it ran
+	Runs       int    // how often it ran
+	Pod        string // the pod that it may share with others, where that is known
 }
 
 // Observed is what a whole run did.

@@ -58,6 +58,25 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// In one pod a step's end can be told as later than the start of the step after it.
+func TestCompareInOnePod(t *testing.T) {
+	e, err := Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := time.Unix(100, 0)
+	for late, want := range map[time.Duration]int{time.Second: 0, time.Minute: 1} {
+		faults := e.Compare(&Observed{Result: Failure, Steps: map[string]*Observation{
+			"build":  {Outcome: Success, Start: at, End: at.Add(time.Second + late), Runs: 1, Pod: "one"},
+			"test":   {Outcome: Failure, Exit: 3, Start: at.Add(time.Second), Log: "+ exit 3\n", Runs: 1, Pod: "one"},
+			"deploy": {Outcome: Skipped},
+		}})
+		if len(faults) != want {
+			t.Errorf("%s late: faults are %q, want %d", late, faults, want)
+		}
+	}
+}
+
 // An expectation that says too little, or what does not exist, is refused.
 func TestParse(t *testing.T) {
 	for change, want := range map[[2]string]string{
