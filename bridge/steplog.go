@@ -103,6 +103,13 @@ func (o *output) end() {
 	}
 }
 
+// followed reports whether the log has any container.
+func (l *stepLog) followed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.outputs) > 0
+}
+
 // finish tells that no more containers come, and that those that there are have ended.
 func (l *stepLog) finish() {
 	l.mu.Lock()
@@ -188,8 +195,9 @@ func (l *stepLog) relayOne(o *output) {
 	}
 }
 
-// killable is a container whose pod is deleted when the pipeline is ended. Its stream ended with its process then; that the
-// log cannot be read once more is no loss to tell of.
+// killable is a container whose pod is deleted when the pipeline is ended. Where this process has followed its log, its
+// stream ended with the step's process then; that it cannot be read once more is no loss to tell of. A process that was
+// started since has read nothing of it, and the log has to say so.
 type killable struct {
 	ending *atomic.Bool
 	source logs.Source
@@ -197,8 +205,12 @@ type killable struct {
 
 // Follow implements logs.Source.
 func (k killable) Follow(ctx context.Context, deliver func(logs.Record)) error {
-	err := k.source.Follow(ctx, deliver)
-	if apierrors.IsNotFound(err) && k.ending.Load() {
+	read := false
+	err := k.source.Follow(ctx, func(r logs.Record) {
+		read = true
+		deliver(r)
+	})
+	if apierrors.IsNotFound(err) && k.ending.Load() && read {
 		return nil
 	}
 	return err

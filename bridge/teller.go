@@ -130,6 +130,9 @@ func (t *teller) open(ctx context.Context, s *session, step *journal.Step) (*ste
 
 // finishLog has a step's log completed and uploaded, and reports whether it is.
 func (t *teller) finishLog(ctx context.Context, s *session, step *journal.Step, log *stepLog, st status.State) (done, changed bool, err error) {
+	if step.Told.Status == api.StatusRunning && st.Output == nil && !log.followed() {
+		log.relay.Note("the rest of the log is missing: the pod was gone before the runner could read it")
+	}
 	if st.Error != "" {
 		log.relay.Note(st.Error)
 	}

@@ -210,10 +210,14 @@ func TestRunnerKilled(t *testing.T) {
 		for _, line := range lines {
 			log.WriteString(line.Message)
 		}
-		if !strings.HasPrefix(logOf(long, 3000), log.String()) {
+		// A cancelled build's pods are deleted. A runner that is killed in the seconds between that and the upload has
+		// nowhere to read the log again.
+		lost := strings.Contains(log.String(), "[runner] the rest of the log is missing")
+		written := expect.WithoutNotes(log.String())
+		if !strings.HasPrefix(logOf(long, 3000), written) || written == "" && !lost {
 			t.Errorf("build %d was cancelled; its log is not the beginning of what it wrote:\n%s", b.number, log.String())
 		}
-		t.Logf("build %d was cancelled with %d lines", b.number, len(lines))
+		t.Logf("build %d was cancelled with %d lines, the log lost: %v", b.number, len(lines), lost)
 	}
 }
 

@@ -201,8 +201,8 @@ func (p *process) end() {
 	if p.t.Failed() {
 		const most = 500
 		p.t.Log("the end of the runner's log:\n" + strings.Join(slices.Clone(lines[max(0, len(lines)-most):]), "\n"))
-		if folder := os.Getenv("KEEP_LOGS"); folder != "" {
-			_ = os.WriteFile(filepath.Join(folder, p.namespace+".log"), text, 0o600)
-		}
+	}
+	if folder := os.Getenv("KEEP_LOGS"); folder != "" {
+		_ = os.WriteFile(filepath.Join(folder, p.namespace+".log"), text, 0o600)
 	}
 }
