@@ -408,6 +408,28 @@ func (c *fakeCluster) cancelled(ctx context.Context, run *v1.PipelineRun) {
 	}
 }
 
+// cancelAll cancels all runs, and waits until their pods are gone.
+func (c *fakeCluster) cancelAll(ctx context.Context) {
+	runs := c.own.Tekton.TektonV1().PipelineRuns("")
+	for ctx.Err() == nil {
+		list, err := runs.List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return
+		}
+		for i := range list.Items {
+			if run := list.Items[i].DeepCopy(); !run.IsDone() {
+				run.Spec.Status = v1.PipelineRunSpecStatusCancelled
+				_, _ = c.own.Tekton.TektonV1().PipelineRuns(run.Namespace).Update(ctx, run, metav1.UpdateOptions{})
+			}
+		}
+		pods, err := c.own.Kube.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
+		if err == nil && !slices.ContainsFunc(pods.Items, func(p corev1.Pod) bool { return p.Status.Phase == corev1.PodRunning }) {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
 // collect is the garbage collector: what is owned by a run that is gone goes too.
 func (c *fakeCluster) collect(ctx context.Context, alive map[string]bool) {
 	for _, o := range c.left(ctx) {

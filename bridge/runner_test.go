@@ -116,6 +116,7 @@ func TestCancel(t *testing.T) {
 	w.start(nil)
 	id := w.build(dronetest.Spec{Config: twoSteps}).ID
 	w.running(id, "test")
+	w.written(id, "build", api.StatusPassing) // It may be told after the start of test.
 	w.drone.Cancel(id)
 	w.clean()
 	b := w.drone.Build(id)
@@ -136,6 +137,23 @@ func TestCancelWithoutARunner(t *testing.T) {
 	w.clean()
 	w.want("build", w.drone.Build(id).Status, api.StatusKilled)
 	w.want("log", w.log(w.drone.Build(id), "test"), []string{"testing"})
+}
+
+// TestCancelledPodGone cancels a build whose pods are gone before a runner is there that could read their logs again.
+func TestCancelledPodGone(t *testing.T) {
+	w := newWorld(t, map[string]behaviour{"test": {lines: []string{"testing"}, until: make(chan struct{})}})
+	p := w.start(nil)
+	id := w.build(dronetest.Spec{Config: twoSteps}).ID
+	w.running(id, "test")
+	w.written(id, "test", api.StatusRunning)
+	p.stop()
+	w.drone.Cancel(id)
+	w.cluster.cancelAll(w.ctx)
+	w.start(nil)
+	w.clean()
+	w.want("build", w.drone.Build(id).Status, api.StatusKilled)
+	w.want("log", w.log(w.drone.Build(id), "test"),
+		[]string{"[runner] the rest of the log is missing: the pod was gone before the runner could read it"})
 }
 
 // TestRunDeleted has somebody delete the PipelineRun: the step that ran did not succeed.
@@ -279,6 +297,21 @@ func (w *world) running(build int64, step string) {
 	if err != nil {
 		w.t.Fatalf("the step %s does not run: %v", step, outcomes(w.drone.Build(build)))
 	}
+}
+
+// written waits until a runner has written down that the server knows of a step's status.
+func (w *world) written(build int64, step, status string) {
+	w.t.Helper()
+	store := journal.NewStore(w.cluster.own.Kube.CoreV1().ConfigMaps(w.options.Namespace))
+	stage := w.drone.Build(build).Stages[0].ID
+	for w.ctx.Err() == nil {
+		e, err := store.Get(w.ctx, stage)
+		if err == nil && e != nil && slices.ContainsFunc(e.Steps, func(s *journal.Step) bool { return s.Name == step && s.Told.Status == status }) {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	w.t.Fatalf("it was not written down that the step %s is %s", step, status)
 }
 
 // TestOrphan removes a run whose entry is gone, and leaves alone what is kept or not the runner's.
