@@ -1,8 +1,12 @@
 package bridge
 
 import (
+	"net/http"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"k8s.io/client-go/transport"
 
 	"github.com/drone-tekton/drone-runner-tekton/bridge/journal"
 )
@@ -46,6 +50,13 @@ func newMetrics(r prometheus.Registerer) *metrics {
 		adopted:  counter("stages_adopted_total", "Stages that another process of the runner had begun, and this one goes on with."),
 		removed:  counter("runs_removed_total", "PipelineRuns that were cleaned up."),
 	}
+}
+
+// CountCalls registers a counter of calls to the API server, and gives what makes a connection count. A watch is one call.
+func CountCalls(r prometheus.Registerer) transport.WrapperFunc {
+	calls := promauto.With(r).NewCounterVec(prometheus.CounterOpts{Name: prefix + "api_calls_total",
+		Help: "Calls to the Kubernetes API server, by method and status code; a watch is one call."}, []string{"method", "code"})
+	return func(next http.RoundTripper) http.RoundTripper { return promhttp.InstrumentRoundTripperCounter(calls, next) }
 }
 
 // gauges registers what can be counted at any time: the stages that are held, by phase, the steps that wait, by what for, and

@@ -67,6 +67,7 @@ func TestDocumentation(t *testing.T) {
 	var seen described
 	w := newWorld(t, nil)
 	rpc.NewMetrics(&seen)
+	CountCalls(&seen)
 	if _, err := New(w.options, w.cluster.clients(func(string, bool) error { return nil }), nil, w.cluster.streams, &seen); err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/transport"
 	"knative.dev/pkg/logging"
 	"knative.dev/pkg/system"
 
@@ -104,7 +105,7 @@ func daemon(ctx context.Context, s streams, c *config.Config) error {
 	}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	clients, err := connect(c)
+	clients, err := connect(c, bridge.CountCalls(registry))
 	if err != nil {
 		return err
 	}
@@ -168,7 +169,7 @@ func waitForServer(ctx context.Context, drone *rpc.Client) error {
 }
 
 // connect reaches the cluster: that of a kubeconfig file, else the one that the process runs in.
-func connect(c *config.Config) (bridge.Clients, error) {
+func connect(c *config.Config, wrap transport.WrapperFunc) (bridge.Clients, error) {
 	var clients bridge.Clients
 	rc, err := rest.InClusterConfig()
 	if c.Kubeconfig != "" {
@@ -178,6 +179,7 @@ func connect(c *config.Config) (bridge.Clients, error) {
 		return clients, fmt.Errorf("reaching the cluster; set DRONE_KUBERNETES_CONFIG outside of one: %w", err)
 	}
 	rc.QPS, rc.Burst = c.QPS, c.Burst
+	rc.Wrap(wrap)
 	if clients.Kube, err = kubernetes.NewForConfig(rc); err != nil {
 		return clients, fmt.Errorf("reaching the cluster: %w", err)
 	}
