@@ -49,7 +49,7 @@ storage: {layout: pod}
 ---
 kind: policy
 name: volumes
-match: {repo: "*/*-volumes"}
+match: {repo: "*/*-policy-volumes"}
 volumes:
 - name: ca
   path: /etc/ca/ca.crt
