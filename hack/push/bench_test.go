@@ -6,12 +6,13 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
+
+	"github.com/drone-tekton/drone-runner-tekton/hack/e2e/expect"
 )
 
 // BenchmarkRelay has ten builds run at once, of three steps that write two lines a second each, and reports what a new
@@ -19,17 +20,7 @@ import (
 // start of a container in whole seconds, so that a start seems to be told up to a second later than it was.
 func BenchmarkRelay(b *testing.B) {
 	const builds = 10
-	r, err := deploy(b.Context(), settings{kind: "docker"})
-	if r != nil {
-		b.Cleanup(func() {
-			for _, fault := range r.end(context.Background()) {
-				b.Error(fault)
-			}
-		})
-	}
-	if err != nil {
-		b.Fatal(err)
-	}
+	r := deployFor(b, settings{kind: "docker"})
 	c := serialCase("serial-pod", 3, 20, 10*time.Second)
 	d := serialCase("serial-chains", 3, 20, 10*time.Second)
 	var all []started
@@ -52,28 +43,76 @@ func BenchmarkRelay(b *testing.B) {
 		b.ReportMetric(1000*edge, unit)
 		b.Logf("%s:\n%s", name, spread(m[name]))
 	}
-	b.ReportMetric(m["process_resident_memory_bytes"].GetMetric()[0].GetGauge().GetValue()/(1<<20), "MiB")
-	b.ReportMetric(m["go_goroutines"].GetMetric()[0].GetGauge().GetValue(), "goroutines")
+	reportSize(b, m, "")
 	checkAll(b, r, all)
 }
 
-// metrics are those of the first replica of a runner, by name.
+// BenchmarkHeld has one replica hold 500 runs at once, whose steps fit no node and tell so in their logs, and reports its size
+// then, what it calls in a minute in which nothing happens, and what a run costs in calls from its offer to its clean-up.
+func BenchmarkHeld(b *testing.B) {
+	const runs = 500
+	r := deployFor(b, settings{kind: "docker", env: map[string]string{"DRONE_RUNNER_CAPACITY": fmt.Sprint(runs)}})
+	reportSize(b, r.metrics(b), "before-")
+	var source strings.Builder
+	for n := range runs {
+		fmt.Fprintf(&source, "---\nkind: pipeline\ntype: docker\nname: p%d\nclone: {disable: true}\n"+
+			"steps:\n- name: huge\n  image: busybox:1.36\n  commands: [echo]\n  resources: {requests: {cpu: 1000}}\n", n)
+	}
+	before := calls(r.metrics(b))
+	for b.Loop() {
+		build := newRepoNamed(b, "held-pod", expect.Repository{}).push(r.claim([]byte(strings.TrimPrefix(source.String(), "---\n"))))
+		build.poll("all steps wait", 20*time.Minute, func() bool {
+			return total(r.metrics(b)["drone_runner_tekton_steps_waiting"]) == runs
+		})
+		b.Logf("all wait after %v", b.Elapsed().Round(time.Second))
+		held := r.metrics(b)
+		b.ReportMetric((calls(held)-before)/runs, "calls/run-held")
+		reportSize(b, held, "held-")
+		time.Sleep(time.Minute)
+		b.ReportMetric(calls(r.metrics(b))-calls(held), "calls/idle-min")
+		build.cancel()
+		r.clean(b, build)
+	}
+	m := r.metrics(b)
+	b.ReportMetric((calls(m)-before)/runs/float64(b.N), "calls/run")
+	reportSize(b, m, "after-")
+}
+
+// deployFor starts a runner for a benchmark.
+func deployFor(b *testing.B, s settings) *runner {
+	b.Helper()
+	r, err := deploy(b.Context(), s)
+	if r != nil {
+		b.Cleanup(func() {
+			for _, fault := range r.end(context.Background()) {
+				b.Error(fault)
+			}
+		})
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	return r
+}
+
+func reportSize(b *testing.B, m map[string]*dto.MetricFamily, when string) {
+	b.ReportMetric(total(m["process_resident_memory_bytes"])/(1<<20), when+"MiB")
+	b.ReportMetric(total(m["go_goroutines"]), when+"goroutines")
+}
+
+// calls are those to the API server.
+func calls(m map[string]*dto.MetricFamily) float64 {
+	return total(m["drone_runner_tekton_api_calls_total"])
+}
+
+// metrics are those of a runner of one replica, by name.
 func (r *runner) metrics(t testing.TB) map[string]*dto.MetricFamily {
 	t.Helper()
-	pods, err := r.pods(t.Context())
-	if err != nil || len(pods) == 0 {
-		t.Fatalf("the runner's pods: %v, %d of them", err, len(pods))
+	all, err := r.allMetrics(t.Context())
+	if err != nil || len(all) != 1 {
+		t.Fatalf("the metrics of %d replicas: %v", len(all), err)
 	}
-	text, err := kube.Core.CoreV1().Pods(r.namespace).ProxyGet("http", pods[0].Name, "3000", "/metrics", nil).DoRaw(t.Context())
-	if err != nil {
-		t.Fatal("reading the runner's metrics: ", err)
-	}
-	parser := expfmt.NewTextParser(model.UTF8Validation)
-	families, err := parser.TextToMetricFamilies(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal("reading the runner's metrics: ", err)
-	}
-	return families
+	return all[0]
 }
 
 // quantile is the upper edge of the bucket that a quantile falls into.

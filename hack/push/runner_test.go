@@ -64,6 +64,8 @@ volumes:
 // runner is a runner in a namespace of its own, where its pipelines run too. It takes the pipelines that name it.
 type runner struct {
 	namespace string
+	// idle is how many goroutines it had before its first build; 0 is not known.
+	idle float64
 }
 
 // all are the runners that tests have started.
@@ -88,7 +90,11 @@ func deploy(ctx context.Context, s settings) (*runner, error) {
 	if err := r.createDeployment(ctx, document, s); err != nil {
 		return r, err
 	}
-	return r, r.ready(ctx)
+	if err := r.ready(ctx); err != nil {
+		return r, err
+	}
+	r.idle, _, err = r.goroutines(ctx)
+	return r, err
 }
 
 // install puts all of deploy/runner.yaml but its Deployment, which is returned, into a new namespace.
@@ -101,7 +107,7 @@ func install(ctx context.Context) (r *runner, document []byte, err error) {
 	if namespace == "" {
 		return nil, nil, err
 	}
-	r = &runner{namespace}
+	r = &runner{namespace: namespace}
 	all.Lock()
 	all.runners = append(all.runners, r)
 	all.Unlock()
@@ -281,6 +287,16 @@ func (r *runner) end(ctx context.Context) (faults []string) {
 	faultf := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
 	if err := r.emptied(ctx, journal.LabelStageID); err != nil {
 		faultf("%v", err)
+	}
+	if r.idle > 0 {
+		// Connections come and go, and each has some.
+		const connections = 50
+		switch now, stages, err := r.goroutines(ctx); {
+		case err != nil:
+			faultf("%v", err)
+		case now > r.idle+connections:
+			faultf("after %v stages the runner has %v goroutines, before the first it had %v", stages, now, r.idle)
+		}
 	}
 	pods, err := r.pods(ctx)
 	if err != nil {
