@@ -16,6 +16,7 @@ type metrics struct {
 	offered, taken prometheus.Counter
 	created        prometheus.Histogram
 	started        prometheus.Histogram
+	delay          prometheus.Histogram
 	told           *prometheus.CounterVec
 	ended          *prometheus.CounterVec
 	finished       *prometheus.CounterVec
@@ -43,6 +44,8 @@ func newMetrics(r prometheus.Registerer) *metrics {
 			Help: "Time from the offer of a stage until its PipelineRun and all that it owns exist.", Buckets: buckets}),
 		started: f.NewHistogram(prometheus.HistogramOpts{Name: prefix + "step_start_delay_seconds",
 			Help: "Time from the start of a step's container until the Drone server knows of it.", Buckets: buckets}),
+		delay: f.NewHistogram(prometheus.HistogramOpts{Name: prefix + "step_report_delay_seconds",
+			Help: "Time from the arrival of a step's new state from the cluster until the Drone server knows of it, its log included.", Buckets: buckets}),
 		told:     counters("steps_told_total", "Reports of steps to the Drone server, by status.", "status"),
 		ended:    counters("stages_ended_early_total", "Stages that the runner ended before their end, by cause.", "cause"),
 		finished: counters("stages_finished_total", "Stages that have come to their end, by status.", "status"),
@@ -56,7 +59,9 @@ func newMetrics(r prometheus.Registerer) *metrics {
 func CountCalls(r prometheus.Registerer) transport.WrapperFunc {
 	calls := promauto.With(r).NewCounterVec(prometheus.CounterOpts{Name: prefix + "api_calls_total",
 		Help: "Calls to the Kubernetes API server, by method and status code; a watch is one call."}, []string{"method", "code"})
-	return func(next http.RoundTripper) http.RoundTripper { return promhttp.InstrumentRoundTripperCounter(calls, next) }
+	return func(next http.RoundTripper) http.RoundTripper {
+		return promhttp.InstrumentRoundTripperCounter(calls, next)
+	}
 }
 
 // gauges registers what can be counted at any time: the stages that are held, by phase, the steps that wait, by what for, and

@@ -41,6 +41,37 @@ func TestStepsWaiting(t *testing.T) {
 	until(0)
 }
 
+// TestReportDelay measures each report of a step that follows from a change in the cluster.
+func TestReportDelay(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	w := newWorld(t, nil)
+	w.metrics = registry
+	w.start(nil)
+	w.ended(w.build(dronetest.Spec{Config: twoSteps}).ID)
+	w.clean()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	told, measured := 0., uint64(0)
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			switch family.GetName() {
+			case prefix + "steps_told_total":
+				told += m.GetCounter().GetValue()
+			case prefix + "step_report_delay_seconds":
+				measured = m.GetHistogram().GetSampleCount()
+				if sum := m.GetHistogram().GetSampleSum(); sum <= 0 || sum > 60 {
+					t.Errorf("all reports together took %v s", sum)
+				}
+			}
+		}
+	}
+	if told < 3 || float64(measured) != told {
+		t.Errorf("%d of %v reports were measured", measured, told)
+	}
+}
+
 // value is that of a metric with a label; 0 where there is none.
 func value(t *testing.T, g prometheus.Gatherer, name, label string) float64 {
 	t.Helper()

@@ -21,6 +21,7 @@ import (
 // reconciler brings stages forward, one look at a time.
 type reconciler struct {
 	queue    workqueue.TypedRateLimitingInterface[int64]
+	news     *news
 	watched  *watched
 	journal  *journal.Store
 	leads    func(types.NamespacedName) bool // whether this replica leads the bucket of a key
@@ -95,7 +96,7 @@ func (r *reconciler) next(ctx context.Context) bool {
 	}
 	defer r.queue.Done(id)
 	defer r.begin(id)()
-	again, err := r.stage(ctx, id)
+	again, err := r.stage(ctx, id, r.news.take(id))
 	switch {
 	case ctx.Err() != nil:
 	case errors.Is(err, journal.ErrStale):
@@ -115,8 +116,8 @@ func (r *reconciler) next(ctx context.Context) bool {
 }
 
 // stage brings one stage forward as far as it can be now, and tells when it has to be looked at again even if nothing
-// happens; 0 is never.
-func (r *reconciler) stage(ctx context.Context, id int64) (again time.Duration, err error) {
+// happens; 0 is never. news is when the oldest change came that led to the look.
+func (r *reconciler) stage(ctx context.Context, id int64, news time.Time) (again time.Duration, err error) {
 	if !r.leads(stageKey(r.options.Namespace, id)) {
 		r.sessions.drop(id)
 		return 0, nil
@@ -125,6 +126,7 @@ func (r *reconciler) stage(ctx context.Context, id int64) (again time.Duration, 
 	if err != nil || s == nil {
 		return 0, err
 	}
+	s.news = news
 	ctx = logging.WithLogger(ctx, logging.FromContext(ctx).With(s.entry.Fields()...))
 	for {
 		before := s.entry.Phase

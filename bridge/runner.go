@@ -59,7 +59,7 @@ func New(o Options, c Clients, server Server, streams logs.Streams, registerer p
 	teller := &teller{server: server, journal: store, events: r.events, options: o, metrics: m}
 	r.leaders = &knative.LeaderAwareFuncs{PromoteFunc: r.promote, DemoteFunc: r.demote}
 	r.reconciler = &reconciler{
-		queue: queue, watched: w, journal: store, busy: map[int64]time.Time{}, leads: r.leaders.IsLeaderFor, teller: teller, options: o, metrics: m,
+		queue: queue, news: &news{since: map[int64]time.Time{}}, watched: w, journal: store, busy: map[int64]time.Time{}, leads: r.leaders.IsLeaderFor, teller: teller, options: o, metrics: m,
 		launcher: &launcher{
 			server: server, clients: c, journal: store, compiler: o.Compiler, teller: teller, values: values,
 			events: r.events, options: o, metrics: m,
@@ -80,6 +80,7 @@ func New(o Options, c Clients, server Server, streams logs.Streams, registerer p
 	}
 	return r, w.onChange(func(stageID int64) {
 		r.changes.send()
+		r.reconciler.news.came(stageID, o.Clock.Now())
 		queue.Add(stageID)
 	})
 }

@@ -43,6 +43,8 @@ type session struct {
 	waits     atomic.Value   // what steps wait for, a []string
 	last      status.Cluster // as it was last seen
 	saved     time.Time      // when the entry was last written
+	news      time.Time      // when what the present look is about came, zero where nothing has changed
+	dues      map[int]due    // what is to be told, or was told last, by the steps' numbers
 
 	open func(s *session, step *journal.Step) *stepLog
 	arms func(ctx context.Context, s *session) error
@@ -76,6 +78,7 @@ func (ss *sessions) get(id int64) *session {
 func (ss *sessions) begin(ctx context.Context, e *journal.Entry) *session {
 	s := &session{
 		entry: e, logs: map[int]*stepLog{}, troubles: map[status.Trouble]time.Time{}, masker: &logs.Masker{},
+		dues: map[int]due{},
 		wake: func() { ss.wake(e.StageID) }, open: ss.logs.open, arms: ss.arm,
 	}
 	// It outlives the look at the stage that it began with, but not the workers.
@@ -254,6 +257,7 @@ func (s *session) judge(c status.Cluster, o Options) (status.Answer, time.Durati
 	}
 	s.waits.Store(waits)
 	answer.Error = s.masker.Mask(answer.Error)
+	s.note(answer, now)
 	again := s.alarm(now, o)
 	for i := range answer.Steps {
 		if answer.Steps[i].Status == api.StatusPending && len(c.Events) > 0 {

@@ -213,6 +213,9 @@ func (t *teller) report(ctx context.Context, s *session, step *journal.Step, st 
 	}
 	step.Told = answer
 	t.metrics.told.WithLabelValues(answer.Status).Inc()
+	if d, ok := s.dues[step.Number]; ok && d.status == st.Status {
+		t.metrics.delay.Observe(t.options.Clock.Since(d.since).Seconds())
+	}
 	if status.Final(st.Status) {
 		logging.FromContext(ctx).Infow("Step ended", "step", step.Name, "status", st.Status, "exit", st.ExitCode)
 	}

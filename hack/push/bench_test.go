@@ -34,6 +34,7 @@ func BenchmarkRelay(b *testing.B) {
 	for unit, name := range map[string]string{
 		"ms-p95-to-run":  "drone_runner_tekton_stage_creation_seconds",
 		"ms-p95-started": "drone_runner_tekton_step_start_delay_seconds",
+		"ms-p95-told":    "drone_runner_tekton_step_report_delay_seconds",
 		"ms-p95-of-line": "drone_runner_tekton_log_lag_seconds",
 	} {
 		edge, err := quantile(m[name], 0.95)
@@ -42,6 +43,11 @@ func BenchmarkRelay(b *testing.B) {
 		}
 		b.ReportMetric(1000*edge, unit)
 		b.Logf("%s:\n%s", name, spread(m[name]))
+	}
+	for _, call := range m["drone_runner_tekton_rpc_call_duration_seconds"].GetMetric() {
+		h := call.GetHistogram()
+		b.Logf("%s to the Drone server: %d, on average %.0f ms", call.GetLabel()[0].GetValue(), h.GetSampleCount(),
+			1000*h.GetSampleSum()/float64(h.GetSampleCount()))
 	}
 	reportSize(b, m, "")
 	checkAll(b, r, all)
