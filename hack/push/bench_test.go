@@ -62,7 +62,7 @@ func BenchmarkHeld(b *testing.B) {
 	var source strings.Builder
 	for n := range runs {
 		fmt.Fprintf(&source, "---\nkind: pipeline\ntype: docker\nname: p%d\nclone: {disable: true}\n"+
-			"steps:\n- name: huge\n  image: busybox:1.36\n  commands: [echo]\n  resources: {requests: {cpu: 1000}}\n", n)
+			"steps:\n- name: huge\n  image: busybox:1.36\n  commands: [echo]\n  resources: {requests: {cpu: 1000000}}\n", n)
 	}
 	before := calls(r.metrics(b))
 	for b.Loop() {
